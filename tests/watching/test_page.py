@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import http.client
+import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -92,3 +93,35 @@ def test_a_browser_shows_batches_as_they_come_whether_the_stream_runs_or_not(
             assert time.monotonic() < deadline
             time.sleep(0.5)
         assert not [line for line in browser.complaints() if "favicon" not in line]
+
+
+@pytest.mark.skipif(missing() is not None, reason=str(missing()))
+def test_a_page_stays_while_nobody_serves_it_and_goes_on_after_that(
+    server: PageServer, watcher: Watcher, tmp_path: Path
+) -> None:
+    def until(seen: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + 60
+        while not seen():
+            assert time.monotonic() < deadline
+            time.sleep(0.2)
+
+    with browsing(tmp_path) as browser:
+        browser.driver.get(server.address)
+        assert not browser.texts("#unanswered")
+        server.close()
+        until(lambda: bool(browser.texts("#unanswered")))
+        assert "No answer since" in browser.texts("#unanswered")[0]
+        assert any("Berkeley" in text for text in browser.texts("td"))
+        take(watcher, 3, "Alameda")
+        again = PageServer(rf.Watch(watcher.places.folder), *address_of(server.address.rstrip("/").rpartition(":")[2]))
+        until(lambda: any("Alameda" in text for text in browser.texts("td")))
+        assert not browser.texts("#unanswered")
+        again.close()
+
+
+def test_a_page_that_cannot_be_made_says_why(server: PageServer, watcher: Watcher) -> None:
+    watcher.close()
+    shutil.rmtree(watcher.places.state)
+    status, text = asked(server)
+    assert status == 503
+    assert str(watcher.places.folder) in text

@@ -16,7 +16,7 @@ from refute.api.functions import check, suspects
 from refute.api.monitor import place_of, refuse_other_tables
 from refute.api.monitor_options import MOST_PAIRS, bound_of
 from refute.api.tables import as_key, check_driver_bytes, is_spark
-from refute.display.markup import table_part
+from refute.display.markup import Follows, table_part
 from refute.errors import OptionError
 from refute.faults import needing, no_key_for_feed, unknown_choice, wrong_value
 from refute.language.addresses import local_path
@@ -162,7 +162,7 @@ class Watch:
 
     def page(self) -> str:
         """A page of HTML: rules, how many violations were open over time, the newest clashes, and suspects."""
-        return check(_Newest(self), RuleBook.of(list(self.rules)), name=str(self.folder)).to_html(history=_Past(self))
+        return page_of(self)
 
     def live_engine(self, *, newest_first: bool = False) -> LiveEngine:
         """The engine for the rows of the last batch; it lists violations as they came, or `newest_first`."""
@@ -210,6 +210,14 @@ class Watch:
         with self._lock:
             if self._taker is not None:
                 self._taker.close()
+
+
+def page_of(watch: Watch, follows: Follows | None = None) -> str:
+    """The page of a watch; one that `follows` what serves it shows a newer one by itself."""
+    from refute.report.page.page import render
+
+    report = check(_Newest(watch), RuleBook.of(list(watch.rules)), name=str(watch.folder))
+    return render(report, history=_Past(watch), follows=follows)
 
 
 class _Newest:

@@ -10,6 +10,7 @@ import base64
 import hashlib
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -22,11 +23,20 @@ if TYPE_CHECKING:
 _FOLDER = "templates"
 
 
-def page(template: str, **values: Any) -> str:
-    """A whole page, by a template that extends `page.html`."""
+@dataclass(frozen=True, slots=True)
+class Follows:
+    """How a page that is served learns of a newer one: it asks so often for another version than its own."""
+
+    version: str
+    seconds: int
+
+
+def page(template: str, *, follows: Follows | None = None, **values: Any) -> str:
+    """A whole page, by a template that extends `page.html`; it fetches nothing, unless it `follows` what serves it."""
     script = _text("page.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    return in_html(_environment().get_template(template).render(script=script, script_hash=digest, **values))
+    found = _environment().get_template(template)
+    return in_html(found.render(script=script, script_hash=digest, follows=follows, **values))
 
 
 def part(template: str, **values: Any) -> str:

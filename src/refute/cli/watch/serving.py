@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
-from refute.errors import OptionError
+from refute.display.markup import Follows
+from refute.errors import OptionError, RefuteError
 
 if TYPE_CHECKING:
     import refute
 
 _LOOPBACK = "127.0.0.1"
 _HERE = ("localhost", "127.0.0.1", "[::1]")
-_REFRESH = 5  # seconds after which a browser asks again
-_NOTHING = "<!doctype html><meta charset=utf-8><title>refute watch</title><p>No batch has arrived yet.</p>"
+_REFRESH = 5  # seconds after which a page asks whether there is a newer one
+_NOTHING = (
+    f"<!doctype html><meta charset=utf-8><meta http-equiv=refresh content={_REFRESH}><title>refute watch</title>"
+    "<p>No batch has arrived yet.</p>"
+)
 
 
 class PageServer:
@@ -24,15 +29,14 @@ class PageServer:
     def __init__(self, watch: refute.Watch, host: str, port: int) -> None:
         self._watch = watch
         self._lock = threading.Lock()
-        self._made: tuple[object, bytes] | None = None
+        self._made: tuple[str, bytes] | None = None
         is_here = host in _HERE
         try:
-            self._server = ThreadingHTTPServer((host, port), _handler(self._page, is_here=is_here))
+            self._server = _Server((host, port), _handler(self._version, self._page, is_here=is_here))
         except OSError as error:
             raise OptionError(
                 f"--serve {host}:{port}: {error.strerror or error}", option="--serve", value=f"{host}:{port}"
             ) from error
-        self._server.daemon_threads = True
         self.address = f"http://{host}:{self._server.server_port}/"
         self._thread = threading.Thread(target=self._server.serve_forever, name="refute page", daemon=True)
         self._thread.start()
@@ -42,13 +46,27 @@ class PageServer:
         self._server.shutdown()
         self._server.server_close()
 
+    def _version(self) -> str:
+        """What stands for the page: the same as long as nothing has changed, whoever serves it."""
+        seen = repr((self._watch.batches[-1:], tuple(self._watch.counts.items())))
+        return hashlib.sha256(seen.encode("utf-8", "replace")).hexdigest()[:16]
+
     def _page(self) -> bytes:
+        from refute.api.watch import page_of  # which help does not need
+
         with self._lock:
-            newest = self._watch.batches[-1:]
-            seen = newest, tuple(self._watch.counts.items())
-            if self._made is None or self._made[0] != seen:
-                self._made = seen, (self._watch.page() if newest else _NOTHING).encode("utf-8", "replace")
+            version = self._version()
+            if self._made is None or self._made[0] != version:
+                text = page_of(self._watch, Follows(version, _REFRESH)) if self._watch.batches else _NOTHING
+                self._made = version, text.encode("utf-8", "replace")
             return self._made[1]
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Nothing: a browser that leaves before it has its answer is no news."""
 
 
 def address_of(text: str) -> tuple[str, int]:
@@ -61,7 +79,7 @@ def address_of(text: str) -> tuple[str, int]:
     return host or _LOOPBACK, int(port)
 
 
-def _handler(page: Callable[[], bytes], *, is_here: bool) -> type[BaseHTTPRequestHandler]:
+def _handler(version: Callable[[], str], page: Callable[[], bytes], *, is_here: bool) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         server_version, sys_version = "refute", ""
 
@@ -79,19 +97,25 @@ def _handler(page: Callable[[], bytes], *, is_here: bool) -> type[BaseHTTPReques
             if self.path.partition("?")[0] != "/":
                 self.send_error(404)
                 return
-            body = page()
+            try:
+                now = version()
+                body = page() if with_body else None
+            except RefuteError as error:  # so whoever looks at the page sees why it stays as it is
+                self.send_error(503, explain=str(error))
+                return
             self.send_response(200)
             for name, value in (
                 ("Content-Type", "text/html; charset=utf-8"),
-                ("Content-Length", str(len(body))),
-                ("Refresh", str(_REFRESH)),
+                ("Refute-Version", now),
                 ("Cache-Control", "no-store"),
                 ("X-Frame-Options", "DENY"),
                 ("X-Content-Type-Options", "nosniff"),
             ):
                 self.send_header(name, value)
+            if body is not None:
+                self.send_header("Content-Length", str(len(body)))
             self.end_headers()
-            if with_body:
+            if body is not None:
                 self.wfile.write(body)
 
         def log_message(self, format: str, *args: Any) -> None:

@@ -220,4 +220,28 @@
       });
     });
   });
+
+  function follow() {
+    // A page that is served asks whether there is a newer one. What it shows stays while nobody answers.
+    var told = element("p", "", "note"), since = null;
+    told.id = "unanswered";
+    told.hidden = true;
+    told.setAttribute("role", "status");
+    body.prepend(told);
+    function missed(why) {
+      since = since || new Date();
+      told.textContent = "No answer since " + since.toLocaleTimeString() + " (" + why + "). This is the last page that came; a new one will show by itself.";
+      told.hidden = false;
+    }
+    window.setInterval(function () {
+      fetch(location.href, { method: "HEAD", cache: "no-store" }).then(function (answer) {
+        var version = answer.headers.get("Refute-Version");
+        if (!answer.ok || version === null) return missed("the server says " + answer.status);
+        if (version !== body.dataset.follows) return location.reload();
+        since = null;
+        told.hidden = true;
+      }).catch(function () { missed("the command does not run"); });
+    }, 1000 * Number(body.dataset.seconds));
+  }
+  if (body.dataset.follows) follow();
 })();

@@ -40,7 +40,12 @@ _TILES = (
 )
 
 
-def render(report: Report, clashes: int | None = None, history: PastRuns | None = None) -> str:
+def render(
+    report: Report,
+    clashes: int | None = None,
+    history: PastRuns | None = None,
+    follows: markup.Follows | None = None,
+) -> str:
     """The page. Cell values are escaped: they are whatever the data holds."""
     names = [result.name for result in report]
     runs = {} if history is None else history.runs(report.data.name, names)
@@ -54,9 +59,13 @@ def render(report: Report, clashes: int | None = None, history: PastRuns | None 
         if left < 0 and place:
             cards.pop()
             break
-    footer = f"Made by Refute {__version__}. The page fetches nothing and sends nothing."
-    rest = _rest(report.failing_first[len(cards) :], _REST)
-    return markup.page("report.html", scripted=True, cards=cards, rest=rest, footer=footer, **_head(report, _SUSPECTS))
+    fetches = "nothing" if follows is None else "nothing but newer versions of itself"
+    told = {
+        "cards": cards,
+        "rest": _rest(report.failing_first[len(cards) :], _REST),
+        "footer": f"Made by Refute {__version__}. The page fetches {fetches} and sends nothing.",
+    }
+    return markup.page("report.html", follows=follows, scripted=True, **told, **_head(report, _SUSPECTS))
 
 
 def render_part(report: Report) -> str:
