@@ -93,7 +93,7 @@ def test_files_are_read_as_they_are_written(
 
 @pytest.mark.spark
 def test_files_that_say_nothing_or_are_wrong_do_not_hold_a_watch_up(
-    spark: SparkSession, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    spark: SparkSession, tmp_path: Path, capfd: pytest.CaptureFixture[str], listeners: list[Listener]
 ) -> None:
     source, state = tmp_path / "in", tmp_path / "kept"
     common = [source, RULE, "--state", state, "--key", "id"]
@@ -116,6 +116,11 @@ def test_files_that_say_nothing_or_are_wrong_do_not_hold_a_watch_up(
     assert watch(*common) == Exit.ERROR
     assert rf.Watch(state).table().column("id").to_pylist() == [1, 2, 3]
     assert rf.Watch(state).counts == {"zip_fixes_city": 4}
+    listeners.append(Listener(refusals=0))
+    for _ in range(2):  # what nobody has posted is, once, although no batch comes
+        assert watch(*common, "--webhook", listeners[0].url) == Exit.ERROR
+    posts = [(one["rule"], one["batch"], one["state"], one["open"]) for one in listeners[0].posts]
+    assert posts == [("zip_fixes_city", rf.Watch(state).batches[-1].batch, "broken", 4)]
 
 
 class Listener:
@@ -189,6 +194,37 @@ def test_a_webhook_that_nobody_hears_is_given_up_and_keeps_nobody_waiting(
     assert [one["state"] for one in listeners[0].posts] == ["ok"]
     with pytest.raises(rf.errors.OptionError, match="give an address such as"):
         Webhook("ftp://x", tmp_path / "posted.json", warned.append)
+
+
+def test_a_webhook_that_leads_elsewhere_has_not_heard(tmp_path: Path) -> None:
+    heard: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            heard.append(self.path)
+            self.send_response(302)
+            self.send_header("Location", "/elsewhere")
+            self.end_headers()
+
+        def do_GET(self) -> None:  # what a client that follows would ask, without what it has to say
+            heard.append(self.path)
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            """Nothing."""
+
+    warned: list[str] = []
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        hook = Webhook(f"http://127.0.0.1:{server.server_port}/", tmp_path / "posted.json", warned.append)
+        hook.tell(0, "now", states(a="broken"))
+        hook.close()
+        server.shutdown()
+    assert heard == ["/"]
+    assert ["the server answered 302, which leads to /elsewhere" in text for text in warned] == [True]
+    assert not (tmp_path / "posted.json").exists()
 
 
 @pytest.mark.parametrize("answer", [b"", b"no HTTP at all\r\n\r\n", None])

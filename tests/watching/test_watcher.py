@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -254,6 +256,26 @@ def test_only_the_batch_that_comes_next_is_taken(tmp_path: Path) -> None:
         again.take(0, QUERY, rows())
     with pytest.raises(DataError, match="is that of another stream"):
         opened(tmp_path).take(2, "another", rows(id=[5, 6]))
+
+
+@pytest.mark.parametrize("call", ["fsync", "replace"])
+@pytest.mark.parametrize("where", [None, 0])
+def test_a_full_disk_is_said_and_takes_nothing_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str, where: int | None
+) -> None:
+    def full(*_: Any, **__: Any) -> Any:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    watcher = opened(tmp_path, driver_bytes=where)
+    watcher.take(0, QUERY, rows())
+    with monkeypatch.context() as patched:
+        patched.setattr(os, call, full)
+        with pytest.raises(EngineError, match=f"{tmp_path.name}.*: No space left"):
+            watcher.take(1, QUERY, rows(id=[3, 4]))
+    again = opened(tmp_path, driver_bytes=where)
+    again.take(1, QUERY, rows(id=[3, 4]))  # which is passed over if it has been taken
+    assert sorted(rf.Watch(tmp_path).table().column("id").to_pylist()) == [1, 2, 3, 4]
+    assert rf.Watch(tmp_path).counts == {"zip_fixes_city": 8}
 
 
 def test_a_checkpoint_that_is_gone_or_new_is_refused(tmp_path: Path) -> None:

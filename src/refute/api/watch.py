@@ -147,7 +147,7 @@ class Watch:
         return suspects(self, RuleBook.of(list(self.rules)))
 
     def table(self) -> pa.Table:
-        """All rows, in the order of their arrival."""
+        """All rows, in the order of their arrival; those on the executors in no particular order."""
         return self.live_engine().relation.arrow
 
     @property
@@ -174,7 +174,7 @@ class Watch:
             return LiveEngine(state, newest_first=True) if newest_first else LiveEngine.of(state)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """All rows, in the order of their arrival, as a pandas DataFrame."""
+        """All rows, as a pandas DataFrame, in the order that `table` has them."""
         with needing("to_pandas()"):
             return self.table().to_pandas()
 
@@ -218,6 +218,12 @@ def page_of(watch: Watch, follows: Follows | None = None) -> str:
 
     report = check(_Newest(watch), RuleBook.of(list(watch.rules)), name=str(watch.folder))
     return render(report, history=_Past(watch), follows=follows)
+
+
+def batch_before(watch: Watch) -> BatchRecord | None:
+    """What the last batch did before a watch began to follow its stream; None where there was none."""
+    last = watch._following.after
+    return next((one for one in reversed(watch.batches) if last is not None and one.batch <= last), None)
 
 
 class _Newest:

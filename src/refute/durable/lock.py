@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from refute.errors import EngineError
@@ -41,6 +42,15 @@ def cannot_keep(folder: Path, noun: str, error: OSError) -> EngineError:
     return EngineError(
         f"cannot keep a {noun} in {folder}: {error.strerror or error}", path=str(folder), reason=str(error)
     )
+
+
+@contextmanager
+def keeping(folder: Path, noun: str) -> Iterator[None]:
+    """Has what the machine says of a folder in which nothing can be written said as an error that names it."""
+    try:
+        yield
+    except OSError as error:
+        raise cannot_keep(folder, noun, error) from error
 
 
 def _take(handle: int) -> None:

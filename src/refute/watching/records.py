@@ -113,7 +113,7 @@ class Following:
 
     def __init__(self, path: Path, after: int | None) -> None:
         self._path = path
-        self._after = after
+        self.after = after
         self._place = 0
         self._file: tuple[int, int] | None = None
 
@@ -131,8 +131,8 @@ class Following:
         whole = held[: held.rfind(b"\n") + 1]
         self._place += len(whole)
         found = list(_records(whole.decode().splitlines(keepends=True)))
-        new = [one for one in found if self._after is None or one.batch > self._after]
-        self._after = new[-1].batch if new else self._after
+        new = [one for one in found if self.after is None or one.batch > self.after]
+        self.after = new[-1].batch if new else self.after
         return new
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from refute.durable.directory import Directory
-from refute.durable.lock import cannot_keep
+from refute.durable.lock import keeping
 from refute.durable.manifest import NAME as MANIFEST
 from refute.errors import DataError, OptionError
 from refute.faults import nothing_kept
@@ -113,10 +113,8 @@ class Watcher:
             raise nothing_kept(WATCH.noun, str(folder), "state", "; give rules, and a key, to start one there")
         else:
             refuse_remains(places)
-            try:
+            with keeping(folder, WATCH.noun):
                 folder.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                raise cannot_keep(folder, WATCH.noun, error) from error
             state = State(options.rules, options.key or (), "auto", options.most_pairs)
             kept = KeptState(state, {STREAM: dict(_NEW)})
             directory = Directory.create(places.state, WATCH, kept, log_rows=options.log_rows)
@@ -124,7 +122,8 @@ class Watcher:
             if kept.schema is None and options.key is not None and options.key != kept.key:
                 kept.take_key(options.key)  # as no row has come yet
             refuse_others(places, kept, options.key, options.op)
-            found = cls(places, options, directory, kept, runner)
+            with keeping(folder, WATCH.noun):
+                found = cls(places, options, directory, kept, runner)
         except BaseException:
             directory.close()
             raise
@@ -238,7 +237,8 @@ class Watcher:
         if self._closed:
             raise OptionError(f"the watch in {self.places.folder} is closed; start it again", type=WATCH.noun)
         try:
-            return act()
+            with keeping(self.places.folder, WATCH.noun):
+                return act()
         except BaseException:
             self.close()
             raise

@@ -122,7 +122,7 @@ def command(
     with waiting("Starting", options.quiet):
         session = start_spark(options, brief=once and size_of(str(place)) <= SMALL)
 
-    from refute.api.watch import begin
+    from refute.api.watch import batch_before, begin
     from refute.spark.source.files import literally
     from refute.spark.watch.files import FileReader, arriving
     from refute.watching.watcher import WatchOptions
@@ -143,6 +143,9 @@ def command(
             if address is not None:
                 page = PageServer(watch, *address)
                 say(f"page: {page.address}", err=True)
+            former = batch_before(watch)
+            if posting is not None and former is not None:  # as the command may have been killed before it could
+                posting.tell(former.batch, former.time, words.states(watch.rules, former))
             for record in watch.follow():
                 _tell(record, as_json, options.quiet)
                 if posting is not None:

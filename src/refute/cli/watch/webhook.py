@@ -95,15 +95,27 @@ class Webhook:
                 return f"{problem} ({plural(number, 'try', 'tries')})"
             request = urllib.request.Request(self._url, body, {"Content-Type": "application/json"}, method="POST")
             try:
-                with urllib.request.urlopen(request, timeout=self._patience):
+                with _OPENER.open(request, timeout=self._patience):
                     return None
             except urllib.error.HTTPError as error:
                 problem = f"the server answered {error.code}"
+                if 300 <= error.code < 400:
+                    return f"{problem}, which leads to {error.headers.get('Location')}; give that address if right"
                 if error.code < 500 and error.code != 429:
                     return problem
             except (OSError, ValueError, http.client.HTTPException) as error:
                 problem = str(getattr(error, "reason", None) or error) or type(error).__name__
         return f"{problem} ({TRIES} tries)"
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """Follows none: what is posted would be left out on the way."""
+
+    def redirect_request(self, *_: Any) -> None:
+        """None, so the answer is an error."""
+
+
+_OPENER = urllib.request.build_opener(_NoRedirects)
 
 
 def _read(path: Path) -> dict[str, str]:

@@ -35,6 +35,7 @@ def states(rules: Sequence[Rule], record: BatchRecord) -> dict[str, dict[str, An
     """The state of each rule after a batch, as a webhook gets it."""
     severity = {rule.name: rule.severity.value for rule in rules}
     return {
-        one.name: {"state": "broken" if one.broken else "ok", "severity": severity.get(one.name), "open": one.open}
+        one.name: {"state": "broken" if one.broken else "ok", "severity": severity[one.name], "open": one.open}
         for one in record.rules
+        if one.name in severity  # others are dropped since
     }
