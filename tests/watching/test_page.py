@@ -13,6 +13,8 @@ import pytest
 
 import refute as rf
 from browsing import browsing, missing
+from refute.cli.app import run
+from refute.cli.exits import Exit
 from refute.cli.watch.serving import PageServer, address_of
 from refute.errors import OptionError
 from refute.language.rulebook import RuleBook
@@ -68,6 +70,33 @@ def test_only_the_page_is_served_and_only_to_this_machine(server: PageServer, wa
             address_of(wrong)
     with pytest.raises(OptionError, match="in use"):
         PageServer(rf.Watch(watcher.places.folder), *address_of(server.address.rstrip("/").rpartition(":")[2]))
+
+
+@pytest.mark.parametrize(("hidden", "values"), [(("city",), True), ((), False)])
+def test_a_page_keeps_hidden_values_to_itself(
+    server: PageServer, watcher: Watcher, hidden: tuple[str, ...], values: bool
+) -> None:
+    open_page = rf.Watch(watcher.places.folder).page()
+    assert "Oakland" in open_page
+    assert "94110" in open_page
+    found = PageServer(rf.Watch(watcher.places.folder), *address_of("0"), hidden, values=values)
+    try:
+        status, text = asked(found)
+        assert found.version() != server.version(), "a browser that shows values asks for the page again"
+    finally:
+        found.close()
+    assert status == 200
+    assert "***" in text
+    assert "Oakland" not in text
+    assert "Berkeley" not in text
+    assert ("94110" in text) is values
+
+
+def test_a_masked_column_that_no_page_shows_is_an_error(watcher: Watcher, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = str(watcher.places.folder)
+    assert run(["watch", "--state", folder, "--serve", "0", "--mask", "citi"]) == Exit.FAILED
+    said = "--mask names 'citi', which neither the rules nor the key have; their columns are 'id', 'zip', 'city'"
+    assert said in capsys.readouterr().err
 
 
 def test_newest_clashes_come_first(watcher: Watcher) -> None:

@@ -160,9 +160,12 @@ class Watch:
         newest = read_history(self._view.places.history, _MOST_NEW)
         return next((one for one in reversed(newest) if one.batch == batch), None)
 
-    def page(self) -> str:
-        """A page of HTML: rules, how many violations were open over time, the newest clashes, and suspects."""
-        return page_of(self)
+    def page(self, *hidden: str, values: bool = True) -> str:
+        """A page of HTML: rules, how many violations were open over time, the newest clashes, and suspects.
+
+        It is without the values of hidden columns, or with `values=False` without any, as `Report.hiding` has it.
+        """
+        return page_of(self, hidden, values=values)
 
     def live_engine(self, *, newest_first: bool = False) -> LiveEngine:
         """The engine for the rows of the last batch; it lists violations as they came, or `newest_first`."""
@@ -212,12 +215,12 @@ class Watch:
                 self._taker.close()
 
 
-def page_of(watch: Watch, follows: Follows | None = None) -> str:
+def page_of(watch: Watch, hidden: Sequence[str] = (), *, values: bool = True, follows: Follows | None = None) -> str:
     """The page of a watch; one that `follows` what serves it shows a newer one by itself."""
     from refute.report.page.page import render
 
     report = check(_Newest(watch), RuleBook.of(list(watch.rules)), name=str(watch.folder))
-    return render(report, history=_Past(watch), follows=follows)
+    return render(report.hiding(*hidden, values=values), history=_Past(watch), follows=follows)
 
 
 def batch_before(watch: Watch) -> BatchRecord | None:

@@ -7,26 +7,27 @@ import logging
 import signal
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 import refute
 from refute.cli.exits import Exit
 from refute.cli.options import SharedOptions, shared
+from refute.cli.output.hiding import hiding_options
 from refute.cli.progress import waiting
 from refute.cli.source import SMALL, file_options, size_of, start_spark
 from refute.cli.terminal import hand_over, say
 from refute.cli.watch.serving import PageServer, address_of
-from refute.errors import OptionError
+from refute.errors import OptionError, RefuteError
 from refute.faults import missing_file
 from refute.language.addresses import local_path
 from refute.language.nulls import Nulls
-from refute.language.rulebook import Severity
+from refute.language.rulebook import Rule, Severity
 
 if TYPE_CHECKING:
     from refute.watching.records import BatchRecord
@@ -69,6 +70,7 @@ _EVERY = 1.0
     metavar="N",
     help="Keep more than N bytes of rows and indexes on the executors (default: 1 GB; 0: all).",
 )
+@hiding_options
 @file_options
 @shared
 def command(
@@ -90,6 +92,8 @@ def command(
     schema: str | None,
     header: bool,
     csv: dict[str, Any] | None,
+    mask: tuple[str, ...],
+    no_values: bool,
 ) -> Exit:
     """Watch the rows of files as they arrive in SOURCE, and print a line per batch.
 
@@ -98,17 +102,24 @@ def command(
     violations, open and resolved, that Spark and Arrow can read at any time. Run again, the command continues where it
     stopped, even if it was killed; RULES may have changed. Ctrl-C or SIGTERM ends it. The exit code is that of a check
     of all rows.
+
+    --mask and --no-values hold for the page and for errors; DIR has the rows themselves.
     """
     click.get_current_context().with_resource(_terminable())
     if source is None or rules is None:
-        return _show(state, source, serve, options.quiet)
-    address = None if serve is None else address_of(serve)
+        if serve is None or source is not None:
+            raise click.UsageError(
+                "Give SOURCE and RULES, or only --state and --serve to show the page of what is kept."
+            )
+        return _show(refute.Watch(state), _Shown(*address_of(serve), mask, not no_values), options.quiet)
+    shown = None if serve is None else _Shown(*address_of(serve), mask, not no_values)
     book = refute.RuleBook.of(rules)
     book = book if options.nulls is None else book.with_nulls(Nulls.of(options.nulls))
     folder = local_path(state, "--state needs a folder on this machine").absolute()
     place = local_path(source, "SOURCE must be on this machine; for other streams, use refute.watch").absolute()
     _refuse(source, place, folder, op, order)
     names = tuple(name.strip() for name in key.split(",")) if key else tuple(book.key) or None
+    _require_known(mask, tuple(book), names or (_kept_key(folder) if mask else ()))
 
     from refute.cli.watch import words  # with the loops that a monitor runs, which help does not need
     from refute.cli.watch.webhook import Webhook
@@ -140,8 +151,8 @@ def command(
         )
         page = None
         try:
-            if address is not None:
-                page = PageServer(watch, *address)
+            if shown is not None:
+                page = PageServer(watch, shown.host, shown.port, shown.hidden, values=shown.values)
                 say(f"page: {page.address}", err=True)
             former = batch_before(watch)
             if posting is not None and former is not None:  # as the command may have been killed before it could
@@ -191,11 +202,39 @@ def _refuse(source: str, place: Path, folder: Path, op: str | None, order: str |
         )
 
 
-def _show(state: str, source: str | None, serve: str | None, quiet: bool) -> Exit:
+class _Shown(NamedTuple):
+    """The page that is served: where, and without which values."""
+
+    host: str
+    port: int
+    hidden: tuple[str, ...]
+    values: bool
+
+
+def _require_known(mask: Sequence[str], rules: Sequence[Rule], key: Sequence[str]) -> None:
+    """Raises OptionError for a column that no page would show: it may be one that is misspelled."""
+    read = list(dict.fromkeys((*key, *(name for rule in rules for name in rule.columns))))
+    for name in mask:
+        if name not in read:
+            raise OptionError(
+                f"--mask names {name!r}, which neither the rules nor the key have; their columns are "
+                f"{', '.join(map(repr, read))}",
+                option="--mask",
+                column=name,
+            )
+
+
+def _kept_key(folder: Path) -> tuple[str, ...]:
+    """The key of the rows in a folder; none where it has no rows yet."""
+    with suppress(RefuteError):
+        return refute.Watch(folder).key
+    return ()
+
+
+def _show(watch: refute.Watch, shown: _Shown, quiet: bool) -> Exit:
     """Shows the page of what is kept, until Ctrl-C."""
-    if serve is None or source is not None:
-        raise click.UsageError("Give SOURCE and RULES, or only --state and --serve to show the page of what is kept.")
-    page = PageServer(refute.Watch(state), *address_of(serve))
+    _require_known(shown.hidden, watch.rules, watch.key)
+    page = PageServer(watch, shown.host, shown.port, shown.hidden, values=shown.values)
     if not quiet:
         say(f"page: {page.address}", err=True)
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
@@ -24,15 +24,21 @@ _NOTHING = (
 
 
 class PageServer:
-    """Serves the page of a watch at `/`, made anew when a batch has come. Close it to end."""
+    """Serves the page of a watch at `/`, made anew when a batch has come. Close it to end.
 
-    def __init__(self, watch: refute.Watch, host: str, port: int) -> None:
+    It does not show the values of hidden columns, or with `values=False` any.
+    """
+
+    def __init__(
+        self, watch: refute.Watch, host: str, port: int, hidden: Sequence[str] = (), *, values: bool = True
+    ) -> None:
         self._watch = watch
+        self._hidden, self._values = hidden, values
         self._lock = threading.Lock()
         self._made: tuple[str, bytes] | None = None
         is_here = host in _HERE
         try:
-            self._server = _Server((host, port), _handler(self._version, self._page, is_here=is_here))
+            self._server = _Server((host, port), _handler(self.version, self._page, is_here=is_here))
         except OSError as error:
             raise OptionError(
                 f"--serve {host}:{port}: {error.strerror or error}", option="--serve", value=f"{host}:{port}"
@@ -46,18 +52,23 @@ class PageServer:
         self._server.shutdown()
         self._server.server_close()
 
-    def _version(self) -> str:
+    def version(self) -> str:
         """What stands for the page: the same as long as nothing has changed, whoever serves it."""
-        seen = repr((self._watch.batches[-1:], tuple(self._watch.counts.items())))
+        seen = repr((self._watch.batches[-1:], tuple(self._watch.counts.items()), self._hidden, self._values))
         return hashlib.sha256(seen.encode("utf-8", "replace")).hexdigest()[:16]
 
     def _page(self) -> bytes:
         from refute.api.watch import page_of  # which help does not need
+        from refute.report.discretion import Discretion
 
-        with self._lock:
-            version = self._version()
+        with self._lock, Discretion(frozenset(self._hidden), not self._values).errors():
+            version = self.version()
             if self._made is None or self._made[0] != version:
-                text = page_of(self._watch, Follows(version, _REFRESH)) if self._watch.batches else _NOTHING
+                follows = Follows(version, _REFRESH)
+                is_there = bool(self._watch.batches)
+                text = (
+                    page_of(self._watch, self._hidden, values=self._values, follows=follows) if is_there else _NOTHING
+                )
                 self._made = version, text.encode("utf-8", "replace")
             return self._made[1]
 
