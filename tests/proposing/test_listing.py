@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,10 +11,13 @@ import pytest
 import refute as rf
 from refute.cli.app import run
 from refute.cli.exits import Exit
-from refute.proposing.candidates import Candidate, RuleShape
+from refute.language.operators import Operator
+from refute.proposing.candidates import Candidate, RuleShape, comparison
 from refute.proposing.scores import Figures
 from refute.proposing.short_list import listed
 from speaking_tables import people
+
+WHOLE = Figures(1000, 1000, 0, None)
 
 
 def texts(found: rf.Discovery) -> set[str]:
@@ -22,8 +26,24 @@ def texts(found: rf.Discovery) -> set[str]:
 
 
 def dependency(left: str, right: str, blame: int) -> Candidate:
-    """A dependency that so many of 1,000 rows break."""
-    return Candidate(RuleShape.DEPENDENCY, (left,), (right,), Figures(1000, 50, blame, 900.0))
+    """A dependency that so many of 1,000 rows break; names of one letter each."""
+    return Candidate(RuleShape.DEPENDENCY, tuple(left), (right,), Figures(1000, 50, blame, 900.0))
+
+
+def order(first: str, second: str, blame: int, form: str = "rises", by: str = "") -> Candidate:
+    """An order that so many of 1,000 rows break."""
+    return Candidate(RuleShape.ORDER, tuple(by), (first, second), Figures(1000, 1, blame, 900.0), form)
+
+
+def compared(first: str, op: Operator, second: str, blame: int, rows: int = 1000) -> Candidate:
+    """A comparison that so many of 1,000 rows break."""
+    figures = Figures(rows, rows, blame, 0.45 * rows)
+    return Candidate(RuleShape.COMPARISON, (), (first, second), figures, op.symbol, comparison(first, op, second))
+
+
+def outline(found: Iterable[Candidate]) -> dict[str, set[str]]:
+    """What stands under each head."""
+    return {str(head.candidate): set(map(str, head.members)) for head in listed([*found], 1000)}
 
 
 @pytest.mark.parametrize("blamed", [(5, 5, 5), (20, 10, 5), (5, 10, 20), (10, 20, 5)], ids=str)
@@ -34,6 +54,64 @@ def test_every_rule_stands_under_one_head_that_is_no_weaker(blamed: tuple[int, .
     assert sorted(map(str, found)) == sorted(str(one) for head in heads for one in (head.candidate, *head.members))
     for head in heads:
         assert all(one.figures.score <= head.candidate.figures.score for one in head.members), head.candidate
+
+
+@pytest.mark.parametrize("blamed", [(1, 2, 3), (2, 1, 2), (3, 1, 2)], ids=str)
+def test_a_comparison_that_follows_from_two_others_that_are_no_weaker_stands_under_one(
+    blamed: tuple[int, int, int],
+) -> None:
+    low, high, both = blamed
+    found = [compared("a", Operator.LE, "b", low), compared("c", Operator.GE, "b", high)]
+    follows = compared("a", Operator.LE, "c", both)
+    alone: dict[str, set[str]] = {str(one): set() for one in found}
+    if both < max(low, high):
+        assert outline([*found, follows]) == alone | {str(follows): set()}
+    else:
+        assert sum(members == {str(follows)} for members in outline([*found, follows]).values()) == 1
+        assert outline([*found, follows]).keys() == alone.keys()
+
+
+def test_a_comparison_stands_alone_where_what_lies_between_is_turned_equal_or_mostly_missing() -> None:
+    first, other = compared("a", Operator.LE, "b", 0), compared("b", Operator.LE, "c", 0)
+    alone = [
+        [first, compared("b", Operator.GE, "c", 0), compared("a", Operator.LE, "c", 1)],
+        [first, other, compared("a", Operator.LT, "c", 1)],
+        [first, compared("b", Operator.LE, "c", 0, rows=800), compared("a", Operator.LE, "c", 2)],
+    ]
+    for found in alone:
+        assert outline(found) == {str(one): set() for one in found}
+    strict = [first, compared("b", Operator.LT, "c", 0), compared("a", Operator.LT, "c", 1)]
+    assert len(outline(strict)) == 2
+
+
+def test_an_order_follows_from_two_others_where_rows_that_agree_between_agree_on_one_side() -> None:
+    halves, both = [order("a", "m", 1), order("m", "z", 1, "falls")], order("a", "z", 2, "falls")
+    assert len(outline([*halves, both])) == 3
+    assert len(outline([*halves, order("a", "z", 2), dependency("m", "z", 3)])) == 4
+    for settling in (dependency("m", "z", 3), dependency("m", "a", 3), Candidate(RuleShape.KEY, ("m",), (), WHOLE)):
+        assert outline([*halves, both, settling]).keys() == {*map(str, halves), str(settling)}
+    within = [order("a", "m", 1, by="g"), halves[1], order("a", "z", 2, "falls", by="g"), dependency("m", "z", 3)]
+    assert outline(within)[str(within[0])] == {str(within[2])}
+    elsewhere = [order("a", "m", 1, by="h"), *within[1:]]
+    assert len(outline(elsewhere)) == 4
+
+
+def test_what_several_columns_fix_fixes_what_follows_from_it() -> None:
+    found = [dependency("qp", "t", 2), dependency("t", "x", 1), dependency("qp", "x", 3)]
+    assert outline(found) == {str(found[0]): set(), str(found[1]): {str(found[2])}}
+
+
+def test_no_two_dependencies_vanish_as_each_follows_by_the_other() -> None:
+    found = [dependency("p", "a", 110), dependency("p", "h", 105), dependency("a", "h", 5), dependency("h", "a", 100)]
+    assert outline(found) == {"a -> h": {"p -> h"}, "h -> a": set(), "p -> a": set()}
+
+
+def test_a_calendar_is_said_by_what_follows_from_the_day() -> None:
+    days = [place * 37 % 720 for place in range(1000)]
+    parts = {"day": days} | {name: [day // size for day in days] for name, size in (("month", 30), ("year", 90))}
+    found = rf.propose(pa.table(parts), kinds="order rule")
+    assert texts(found) == {"order(day asc, month asc)", "order(day asc, year asc)"}
+    assert [str(one) for head in found.rules for one in head.members] == ["order(month asc, year asc)"]
 
 
 def test_keys_that_are_equal_are_one_and_each_equality_that_is_written_says_something_new() -> None:

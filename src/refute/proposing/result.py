@@ -15,9 +15,9 @@ from refute.language.constraint import DenialConstraint
 from refute.language.rulebook import Dataset, Entry, Rule, RuleBook, Status, Tolerance
 from refute.language.rulebook.naming import distinct
 from refute.proposing.candidates import Candidate
+from refute.proposing.following import Head
 from refute.proposing.scores import Figures
 from refute.proposing.search import Heads
-from refute.proposing.short_list import Head
 
 
 class ProposedTable(Protocol):

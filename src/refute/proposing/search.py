@@ -15,10 +15,11 @@ from refute.faults import unknown_column
 from refute.proposing.candidates import Candidate, RuleShape
 from refute.proposing.columns import CodedColumn, distinct_rows, read_columns, whole_row_columns
 from refute.proposing.dependencies import DependencySearch, keys_among, single_keys
+from refute.proposing.following import Head
 from refute.proposing.orders import OrderSearch
 from refute.proposing.repeats import AllRows
 from refute.proposing.scores import STANDARD, Limits
-from refute.proposing.short_list import Head, listed
+from refute.proposing.short_list import listed
 from refute.proposing.spans import SpanSearch
 from refute.proposing.within_rows import WithinRows
 from refute.relation import Family, Relation
