@@ -112,7 +112,7 @@ class DirtyTable:
 
 def real(name: str, rules: str, dirty: str, clean: str) -> DirtyTable | None:
     """A real pair of tables with the rules of a file; None where there is no folder of such tables."""
-    folder = _folder()
+    folder = dirty_folder()
     if folder is None:
         return None
     return DirtyTable(_read(folder / dirty), _read(folder / clean), dependencies(folder / "constraints" / rules))
@@ -131,7 +131,7 @@ def dependencies(file: Path) -> list[Dependency]:
 
 def clean_tables() -> Iterator[tuple[str, pa.Table, list[Dependency]]]:
     """Clean tables with dependencies that hold, for errors to be put into."""
-    folder = _folder()
+    folder = dirty_folder()
     if folder is None:
         return
     yield (
@@ -270,7 +270,7 @@ def _present(table: DirtyTable, name: str) -> Flags:
     return np.array([value is not None for value in table.values[name]])
 
 
-def _folder() -> Path | None:
+def dirty_folder() -> Path | None:
     given = os.environ.get(FOLDER)
     return Path(given) if given else None
 

@@ -7,6 +7,7 @@ import importlib.util
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ import refute as rf
 from benchmarks.case import US, Case, Claim, Contestant
 from benchmarks.cases.discover import DATA
 from benchmarks.cases.suspects import ABSENT, REAL
-from benchmarks.dirt import Dependency, DirtyTable, real
+from benchmarks.dirt import Dependency, DirtyTable, dirty_folder, real
 from benchmarks.measure import Measurement, Told
 from benchmarks.tables import MILLION, read, tax
 from refute.data import TABLE
@@ -116,12 +117,12 @@ def _is_lean(found: Results) -> bool:
     return peak is None or peak < 4e6 * found[US].facts["megabytes"]
 
 
-def _typed(file: str) -> pa.Table | None:
+def _typed(file: str, folder: Path | None = DATA) -> pa.Table | None:
     """A table as readers infer it, empty cells as nulls."""
-    if not (DATA / file).exists():
+    if folder is None or not (folder / file).exists():
         return None
     options = pyarrow.csv.ConvertOptions(null_values=[""], strings_can_be_null=True)
-    return pyarrow.csv.read_csv(DATA / file, convert_options=options)
+    return pyarrow.csv.read_csv(folder / file, convert_options=options)
 
 
 def _wide() -> pa.Table:
@@ -141,7 +142,7 @@ def _wide() -> pa.Table:
 
 def _dirty(name: str, rules: str, dirty: str, clean: str) -> tuple[DirtyTable, pa.Table] | None:
     """A dirty table with its clean twin, and the same as readers infer its types; None where it is absent."""
-    table, typed = real(name, rules, dirty, clean), _typed(dirty)
+    table, typed = real(name, rules, dirty, clean), _typed(dirty, dirty_folder())
     if table is None or typed is None:
         return None
     return table, typed.rename_columns([column.replace("-", "_") for column in typed.column_names])
