@@ -180,7 +180,9 @@ def test_an_index_of_few_values_is_taken_only_where_nothing_else_serves() -> Non
     rows, _ = tracked(few, 60)
     figures, limits = ColumnFigures(rows, Thresholds()), Thresholds()
     low = {"a": LESS, "b": GREATER}
-    assert (0, 1) in select_indexes(demands_of(rows, [low]), figures, limits).falling
+    assert select_indexes(demands_of(rows, [low]), figures, limits).falling == {(0, 1): True}  # as the rule asks for it
+    alike = demands_of(rows, [{"a": LESS, "b": LESS}, {"a": GREATER, "b": GREATER}])
+    assert select_indexes(alike, figures, limits).falling == {(0, 1): False}
     both = demands_of(rows, [{**low, "c": LESS}])
     assert list(select_indexes(both, figures, limits).falling) == [(1, 2)]
     with_equality = demands_of(rows, [{"a": EQUAL, "b": LESS, "c": LESS}])
