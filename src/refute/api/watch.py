@@ -28,7 +28,7 @@ from refute.report.history import PastRun
 from refute.report.numbers import plural
 from refute.report.violations import Violations
 from refute.watching.reading import WatchView
-from refute.watching.records import BatchRecord, Following, read_history
+from refute.watching.records import BatchRecord, Following, KnownHistory
 from refute.watching.watcher import Watcher, WatchOptions
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ class Watch:
         self.folder = local_path(folder, "a watch needs a folder on this machine")
         self._view = WatchView(self.folder)
         self._view.counts  # noqa: B018  raises DataError where there is no watch
+        self._history = KnownHistory(self._view.places.history)
         self._query: Any = None
         self._taker: BatchTaker | None = None
         self._watcher: Watcher | None = None
@@ -153,11 +154,11 @@ class Watch:
     @property
     def batches(self) -> list[BatchRecord]:
         """What each batch did, the newest last; of very many, only the most recent."""
-        return read_history(self._view.places.history)
+        return self._history.read()
 
     def record(self, batch: int) -> BatchRecord | None:
         """What one of the newest batches did; None for one that has not arrived. For listeners of Spark's progress."""
-        newest = read_history(self._view.places.history, _MOST_NEW)
+        newest = self._history.read()[-_MOST_NEW:]
         return next((one for one in reversed(newest) if one.batch == batch), None)
 
     def page(self, *hidden: str, values: bool = True) -> str:

@@ -122,6 +122,15 @@ def inserts_alone(words: pa.ChunkedArray) -> bool:
     return not operations_of(words).any()  # whose number is 0
 
 
+def steps_of(words: pa.ChunkedArray) -> tuple[Any, Any]:
+    """Which operations of a feed leave a row, and which may meet one with their key.
+
+    Raises DataError for an unknown one.
+    """
+    operations = operations_of(words)
+    return _leaves_a_row(operations), operations != INSERT
+
+
 def _ranks(relation: Relation, operations: Any, column: str | None) -> Any:
     """When each change is made; those with the same number are made at once. A row before an update goes first."""
     turn = np.zeros(len(operations), np.int64)

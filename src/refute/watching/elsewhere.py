@@ -119,8 +119,9 @@ class RowsElsewhere:
             lost=frozenset(lost),
             op=intake.op if intake.fed else None,
             order=intake.order,
-            direct=self._expects_inserts and self._is_sent_whole(rows),
         )
+        direct = (step.knows_going or self._expects_inserts) and self._is_sent_whole(rows)
+        step = replace(step, direct=direct)
         reports = self._run(step, rows)
         self._expects_inserts = not any(one.went for one in reports)
         kept.put(reports)
@@ -273,7 +274,6 @@ class RowsElsewhere:
         def named(rule: str, numbers: Longs) -> pa.Table:
             return _named(numbers, clashes[rule], pairs[rule], kept.key)
 
-        touched = np.unique(np.concatenate(gone))
         return BatchOutcome(
             sum(one.came for one in reports),
             kept.n_rows,
@@ -281,7 +281,7 @@ class RowsElsewhere:
             deltas,
             clashes,
             pairs,
-            touched,
+            np.concatenate(gone),
             NOTHING,
             (NOTHING, NOTHING),
             named,

@@ -22,7 +22,7 @@ from pyarrow import parquet
 from refute.durable.log import sync_folder
 from refute.errors import DataError
 from refute.live.store import SlotMoves
-from refute.watching.table_parts import Find, GoingRows, Longs, MarkSet, PairMarks, Piece, picked, with_until
+from refute.watching.table_parts import Find, GoingRows, Longs, MarkSet, Mask, PairMarks, Piece, picked, with_until
 
 OPEN, CLOSED = "open", "closed"
 
@@ -32,6 +32,7 @@ class LedgerTuning:
     """Sizes of the table and its files."""
 
     piece: int = 1 << 16  # lines of a file of open violations: what one that is resolved has to rewrite
+    wider: int = 4  # times as many lines has a file once a batch has to rewrite most of them
     closed_piece: int = 1 << 18
     most_closed: int = 1 << 22  # resolved violations that are kept, the newest
     states: int = 8  # older states of the table that are kept for readers
@@ -162,6 +163,7 @@ class Ledger:
         """Takes resolved violations out of the open ones; their lines, closed by the batch.
 
         Pieces that lose lines are written again at once, so few of them are in memory, and joined where they are small.
+        Where most lose some they are written as few wide ones, which takes less; wide ones are divided where few do.
         """
         dropped = [self._rules[name] for name in turn.dropped if name in self._rules]
         if not len(turn.gone) and not dropped:
@@ -170,33 +172,42 @@ class Ledger:
         kept: list[Piece] = []
         left, resolved = len(turn.resolved.s), MarkSet(turn.resolved)
         going, moved = GoingRows(turn.gone), SlotMoves(*turn.moved)
-        shrunk = False  # whether the last piece has lost lines, and may lose its name for one with those that follow
+        leaving: list[tuple[PairMarks, Mask, Mask]] = []
         for piece in self._pieces[OPEN]:
             marks = piece.known_marks(self._current(), self._rules, find)
             places = going.places(marks)
             away = np.zeros(piece.n_rows, np.bool_)
             away[places[resolved.has(marks.chosen(places))]] = True
             left -= int(np.count_nonzero(away))
-            unlisted = np.isin(marks.rules, dropped) if dropped else np.zeros(0, np.bool_)
-            marks = marks.moved(places, moved)
-            if not away.any() and not unlisted.any():
+            stays = ~away if not dropped else ~away & ~np.isin(marks.rules, dropped)
+            leaving.append((marks.moved(places, moved), away, stays))
+        assert left == 0 or dropped, "what is resolved was open"
+        losing = sum(not stays.all() for _, _, stays in leaving)
+        most = self._tuning.piece * (self._tuning.wider if 2 * losing > len(leaving) else 1)
+        shrunk = False  # whether the last piece has lost lines, and may lose its name for one with those that follow
+        for piece, (marks, away, stays) in zip(self._pieces[OPEN], leaving, strict=True):
+            if stays.all():
+                if shrunk:
+                    self._next.write(kept[-1], OPEN)
                 kept.append(Piece(piece.n_rows, piece.name, piece.table, marks))
                 shrunk = False
                 continue
             table = piece.read(self._current())
             if away.any():
                 closing.append(with_until(picked(table, away), turn.batch))
-            stays = ~away & ~unlisted if len(unlisted) else ~away
             if not stays.any():
                 continue
             new = Piece.of(picked(table, stays), marks.chosen(stays))
-            if shrunk and kept[-1].n_rows + new.n_rows <= self._tuning.piece:
-                new = self._joined(kept.pop(), new)
-            elif shrunk:
+            if shrunk and kept[-1].n_rows + new.n_rows <= most:
+                kept[-1] = self._joined(kept[-1], new)
+                continue
+            if shrunk:
                 self._next.write(kept[-1], OPEN)
-            kept.append(new)
+            *whole, last = new.divided(most)
+            for part in whole:
+                self._next.write(part, OPEN)
+            kept += [*whole, last]
             shrunk = True
-        assert left == 0 or dropped, "what is resolved was open"
         self._pieces[OPEN] = kept
         return closing
 
@@ -205,11 +216,7 @@ class Ledger:
         pieces = self._pieces[kind]
         while pieces and pieces[-1].n_rows <= 2 * new.n_rows and pieces[-1].n_rows + new.n_rows <= most:
             new = self._joined(pieces.pop(), new)
-        for start in range(0, new.n_rows, most):
-            part = slice(start, start + most)
-            assert new.table is not None
-            marks = None if new.marks is None else PairMarks(*(side[part] for side in new.marks))
-            pieces.append(Piece.of(new.table.slice(start, most), marks))
+        pieces += new.divided(most)
 
     def _thin_out(self) -> None:
         """Joins neighbours as long as there are many pieces for their lines."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -108,32 +109,63 @@ def read_history(path: Path, newest: int | None = None) -> list[BatchRecord]:
     return list(_records(lines))
 
 
-class Following:
+class _Appended:
     """Reads what is appended to a history since it was last asked."""
 
-    def __init__(self, path: Path, after: int | None) -> None:
+    def __init__(self, path: Path) -> None:
         self._path = path
-        self.after = after
         self._place = 0
         self._file: tuple[int, int] | None = None
 
-    def read(self) -> list[BatchRecord]:
-        """The records that are new."""
+    def read(self) -> tuple[list[BatchRecord], bool]:
+        """The records that are new, and whether they are all there are, as the file is another one than before."""
         try:
             with open(self._path, "rb") as stream:
                 now = os.fstat(stream.fileno())
-                if self._file != (now.st_dev, now.st_ino) or now.st_size < self._place:  # another was put in its place
+                anew = self._file != (now.st_dev, now.st_ino) or now.st_size < self._place
+                if anew:  # another was put in its place
                     self._file, self._place = (now.st_dev, now.st_ino), 0
+                elif now.st_size == self._place:
+                    return [], False
                 stream.seek(self._place)
                 held = stream.read()
         except FileNotFoundError:
-            return []
+            return [], True
         whole = held[: held.rfind(b"\n") + 1]
         self._place += len(whole)
-        found = list(_records(whole.decode().splitlines(keepends=True)))
+        return list(_records(whole.decode().splitlines(keepends=True))), anew
+
+
+class Following:
+    """Says what is appended to a history since it was last asked."""
+
+    def __init__(self, path: Path, after: int | None) -> None:
+        self._appended = _Appended(path)
+        self.after = after
+
+    def read(self) -> list[BatchRecord]:
+        """The records that are new."""
+        found, _ = self._appended.read()
         new = [one for one in found if self.after is None or one.batch > self.after]
         self.after = new[-1].batch if new else self.after
         return new
+
+
+class KnownHistory:
+    """A history that is asked for often: of its file only what is new is read. Any thread may ask."""
+
+    def __init__(self, path: Path) -> None:
+        self._appended = _Appended(path)
+        self._known: list[BatchRecord] = []
+        self._lock = threading.Lock()
+
+    def read(self) -> list[BatchRecord]:
+        """All records, in order; none where there is no file."""
+        with self._lock:
+            found, anew = self._appended.read()
+            if found or anew:
+                self._known = found if anew else self._known + found
+            return list(self._known)
 
 
 def _records(lines: Iterable[str]) -> Iterator[BatchRecord]:

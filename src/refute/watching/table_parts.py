@@ -116,7 +116,22 @@ class Piece:
         if self.table is not None:
             return self.table
         with parquet.ParquetFile(folder / str(self.name), read_dictionary=["rule"]) as file:
-            return file.read(use_threads=False)  # which would take longer than the few columns do
+            names = file.schema_arrow.names
+            once = [name for name in names if name not in _repeating(names)]
+            table = file.read(columns=once, use_threads=False)  # which would take longer than the few columns do
+        return _with_repeating(table, names)
+
+    def divided(self, most: int) -> list[Piece]:
+        """Its lines in pieces of at most so many, which are not written yet: itself, if it has no more."""
+        if self.n_rows <= most:
+            return [self]
+        assert self.table is not None
+        found = []
+        for start in range(0, self.n_rows, most):
+            part = slice(start, start + most)
+            marks = None if self.marks is None else PairMarks(*(side[part] for side in self.marks))
+            found.append(Piece.of(self.table.slice(start, most), marks))
+        return found
 
     def known_marks(self, folder: Path, rules: dict[str, int], find: Find) -> PairMarks:
         """Which rows its lines are about, looked up by their keys when that is first asked."""
@@ -212,4 +227,18 @@ def with_until(table: pa.Table, batch: int) -> pa.Table:
 
 def picked(table: pa.Table, which: Mask) -> pa.Table:
     """Some lines."""
-    return table.take(row_numbers(np.flatnonzero(which)))
+    names = table.column_names
+    found = table.drop_columns(list(_repeating(names))).take(row_numbers(np.flatnonzero(which)))
+    return _with_repeating(found, names)
+
+
+def _repeating(names: Sequence[str]) -> dict[str, str]:
+    """The columns that hold what others do: of a key of one column, which is the id of a row."""
+    ids, keys = names[1:3], names[3:-2]
+    return dict(zip(keys, ids, strict=True)) if len(keys) == len(ids) else {}
+
+
+def _with_repeating(table: pa.Table, names: Sequence[str]) -> pa.Table:
+    """Lines with these columns, of which it has those that do not repeat others."""
+    repeating = _repeating(names)
+    return pa.table([table.column(repeating.get(name, name)) for name in names], names) if repeating else table

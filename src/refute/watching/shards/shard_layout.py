@@ -22,6 +22,7 @@ from refute.watching.shards.hashing import hashes
 
 Longs = NDArray[np.int64]
 GONE, HOME = "refute gone", "refute home"  # of a row that is sent: whether it goes, and the part that it is in
+INSTEAD = "refute instead"  # of a row that comes: whether it may take the place of the one with its key
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +47,7 @@ class RowsInMotion:
         """Some columns of both, and which go; without rows that come again as they go, as far as these columns say."""
         gone, came = self.gone.select(names), self.came.select(names)
         if self.links is not None and len(self.links):
-            before, after = gone.slice(0, len(self.links)), came.take(row_numbers(self.links))
-            same = np.logical_and.reduce([_are_same(before.column(name), after.column(name)) for name in names])
+            same = same_rows(gone.slice(0, len(self.links)), came.take(row_numbers(self.links)))
             leaving, coming = np.ones(len(gone), np.bool_), np.ones(len(came), np.bool_)
             leaving[: len(same)] = ~same
             coming[self.links[same]] = False
@@ -55,6 +55,14 @@ class RowsInMotion:
         goes = [pa.repeat(pa.scalar(True), len(gone)), pa.repeat(pa.scalar(False), len(came))]
         both = pa.concat_tables([gone, came]).append_column(GONE, pa.chunked_array(goes))
         return both.combine_chunks()
+
+
+def same_rows(one: pa.Table, two: pa.Table) -> NDArray[np.bool_]:
+    """Where the rows of two tables with the same columns and types hold the same."""
+    alike = np.ones(len(one), np.bool_)
+    for before, after in zip(one.columns, two.columns, strict=True):
+        alike &= _are_same(before, after)
+    return alike
 
 
 def _are_same(one: pa.ChunkedArray, two: pa.ChunkedArray) -> NDArray[np.bool_]:
@@ -88,13 +96,26 @@ class Group:
             found |= dict.fromkeys(() if rule.where is None else columns_of(rule.where))
         return list(found)
 
+    @property
+    def is_divided(self) -> bool:
+        """Whether a bucket is in several parts."""
+        return max(self.parts) > 1
+
     def sent(self, moved: RowsInMotion) -> Iterator[tuple[int, pa.Table]]:
         """Rows by bucket, each with the part that it is in; those that change in no column of the group stay."""
-        rows = table = moved.read(self.names)
-        buckets = (hashes(table, self.columns) % np.uint64(len(self.parts))).astype(np.int64)
+        rows = moved.read(self.names)
+        buckets = self._buckets(rows)
         parts = np.array(self.parts, np.uint64)[buckets]
-        home = ((hashes(table, self.key) >> np.uint64(32)) % parts).astype(np.int32)
+        home = ((hashes(rows, self.key) >> np.uint64(32)) % parts).astype(np.int32)
         return divided(rows.append_column(HOME, pa.array(home)), buckets, len(self.parts))
+
+    def arriving(self, rows: pa.Table) -> Iterator[tuple[int, pa.Table]]:
+        """Rows that come by bucket, each of which is in one part."""
+        table = rows.select([*self.names, *(name for name in [INSTEAD] if name in rows.column_names)])
+        return divided(table, self._buckets(table), len(self.parts))
+
+    def _buckets(self, rows: pa.Table) -> Longs:
+        return (hashes(rows, self.columns) % np.uint64(len(self.parts))).astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -143,6 +164,11 @@ class ShardLayout:
         group = self.places[shard][0]
         return self.single if group < 0 else self.groups[group].rules
 
+    @cached_property
+    def is_divided(self) -> bool:
+        """Whether some bucket is in several parts, so that what goes must be known to all of them."""
+        return any(group.is_divided for group in self.groups)
+
     def to_keepers(self, table: pa.Table) -> Iterator[tuple[int, pa.Table]]:
         """Rows by the keeper of their key."""
         where = (hashes(table, self.key) % np.uint64(self.keepers)).astype(np.int64)
@@ -154,6 +180,12 @@ class ShardLayout:
             for bucket, rows in group.sent(moved):
                 for part in range(group.parts[bucket]):
                     yield self.number(number, bucket, part), rows
+
+    def to_buckets(self, rows: pa.Table) -> Iterator[tuple[int, pa.Table]]:
+        """Rows that come by the shards that have them, where no bucket is divided."""
+        for number, group in enumerate(self.groups):
+            for bucket, some in group.arriving(rows):
+                yield self.number(number, bucket, 0), some
 
 
 @dataclass(frozen=True, slots=True)

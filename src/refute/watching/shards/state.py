@@ -27,7 +27,7 @@ from refute.live.state import ALL, NOTHING, NOTHING_FOUND, Change, State
 from refute.live.store import Passing
 from refute.relation.arrays import row_numbers
 from refute.watching.shards.files import KeyedChange, ShardFiles, read_region
-from refute.watching.shards.shard_layout import GONE, HOME
+from refute.watching.shards.shard_layout import GONE, HOME, INSTEAD, same_rows
 
 
 @dataclass(slots=True)
@@ -99,7 +99,10 @@ class ShardState(State):
 
     def keyed(self, gone: pa.Table, came: pa.Table) -> Change:
         """The change by which rows of these keys go, and others come."""
-        slots = self.slots_of(gone) if len(gone) else NOTHING
+        return self._replacing(self.slots_of(gone) if len(gone) else NOTHING, came)
+
+    def _replacing(self, slots: Longs, came: pa.Table) -> Change:
+        """The change by which the rows of these slots go, and others come."""
         kinds = [(one, came.schema.field(one.name)) for one in self.known_schema()]
         schema = pa.schema([old if pa.types.is_null(new.type) else new for old, new in kinds])
         return Change(self.frame_for(schema), slots, ReadRows(came.cast(schema)))
@@ -111,6 +114,44 @@ class ShardState(State):
             self.carry_out(self.keyed(change.gone, change.came))
         finally:
             self._unasked = False
+
+    def exchanged(self, going: pa.Table | None, rows: pa.Table) -> tuple[pa.Table, pa.Table, dict[str, RuleFound]]:
+        """What it does when the rows of some keys go, those that are here, and others come in their place or anew.
+
+        Returns the keys of rows that went, the rows that came, and what was found. A row that comes as it went stays.
+        """
+        slots, came, places = NOTHING, rows, NOTHING
+        if INSTEAD in rows.column_names:
+            came, places = rows.drop_columns([INSTEAD]), np.flatnonzero(rows.column(INSTEAD).to_numpy())
+        if going is not None and self.n_rows:
+            slots = self._here(going)
+            slots = np.sort(slots[slots >= 0])
+            slots = slots[np.append(True, slots[1:] != slots[:-1])[: len(slots)]]  # an update may come as two changes
+        if len(slots) and len(places):
+            before = self._here(came.select(self.key).take(row_numbers(places)))
+            places, before = places[before >= 0], before[before >= 0]
+            old = self.taken(before, came.column_names).cast(came.schema)
+            same = same_rows(old, came.take(row_numbers(places)))
+            if same.any():
+                comes = np.ones(len(came), np.bool_)
+                comes[places[same]] = False
+                slots, came = np.setdiff1d(slots, before[same]), came.take(row_numbers(np.flatnonzero(comes)))
+        found = {rule.name: RuleFound() for rule in self.rules}
+        gone = self.taken(slots, self.key)
+        if len(slots) or len(came):
+            change = self._replacing(slots, came)
+            self.carry_out(change)
+            tell(change, self.key, found)
+        return gone, came, found
+
+    def _here(self, keys: pa.Table) -> Longs:
+        """The slot of each key, -1 where it has none."""
+        frame = self._known_frame()
+        if any(pa.types.is_null(frame.schema.field(name).type) for name in self.key):  # so no row has a key
+            return np.full(len(keys), -1, np.int64)
+        self.expect(keys)
+        lines, _ = frame.columns.key_lines(ReadRows(keys), extend=False)
+        return frame.find(lines, self)
 
     def held_against(self, rows: pa.Table, part: int) -> dict[str, RuleFound]:
         """What it does when rows go and come, some of them in other parts of the bucket."""

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from refute.errors import EngineError, SchemaError
-from refute.live.feed import Turns, inserts_alone, net_changes
+from refute.live.feed import Turns, net_changes, steps_of
 from refute.live.state import Change
 from refute.runtime.arrays import reused_pages
 from refute.runtime.memory import memory_here
@@ -20,12 +20,13 @@ from refute.runtime.threads import available_cores
 from refute.watching.intake import fitted
 from refute.watching.shards.exchange import Exchange, Message, sender_of
 from refute.watching.shards.files import ChangesFile, Region, ShardFiles, bytes_of, change_parts, packed, unpacked
-from refute.watching.shards.shard_layout import RowsInMotion, ShardLayout, ShardTuning
+from refute.watching.shards.shard_layout import INSTEAD, RowsInMotion, ShardLayout, ShardTuning
 from refute.watching.shards.state import OpenedShards, RuleFound, ShardState, opened, tell
 
 REPORT = -1  # in the place of a shard: the driver
 STOP = -2  # in the place of a shard: all tasks, which then do nothing
 HEARD = -3  # in the place of a shard: the driver, which files a task has read
+GOING = -4  # in the place of a shard: all that are no keepers, the keys of rows that go or change
 
 _SENT, _KEPT, _DONE = "sent", "kept", "done"
 _ALIKE, _SEVERAL = 2, 3  # regions are joined that are at most so many times as long as the next, if so many are
@@ -66,7 +67,12 @@ class BatchStep:
     order: str | None = None
     tuning: ShardTuning = field(default_factory=ShardTuning)
     stored: tuple[tuple[ShardFiles, ...], pa.Schema] | None = None  # keepers of an earlier layout, to be read anew
-    direct: bool = False  # rows go to all shards at once, as no row that is there goes; STOP where one does
+    direct: bool = False  # rows go to all shards at once; STOP where one goes that is there, unless that is known so
+
+    @property
+    def knows_going(self) -> bool:
+        """Whether shards know from a feed alone which of their rows go: by the keys, as each key has one outcome."""
+        return self.order is None and not self.layout.is_divided
 
     def send(self, table: pa.Table, part: int) -> str:
         """Sends the rows of a part of the batch to keepers, and to others too where that is direct; the file's name."""
@@ -83,14 +89,24 @@ class BatchStep:
                 column=name,
                 expected=str(kind),
             )
-        if self.direct and words is not None and not inserts_alone(words):
+        leaves, meets = (None, None) if words is None else steps_of(words)
+        if self.direct and meets is not None and meets.any() and not self.knows_going:
             yield STOP, ()
             return
         whole = fit if words is None else fit.append_column(self.op, words)
         for shard, some in self.layout.to_keepers(whole):
             yield shard, (packed(some),)
-        if self.direct:
+        if self.direct and self.layout.is_divided:
             for shard, some in self.layout.to_groups(RowsInMotion(fit.slice(0, 0), fit)):
+                yield shard, (packed(some),)
+        elif self.direct:
+            rows = fit
+            if meets is not None:
+                rows = fit.append_column(INSTEAD, pa.array(meets))
+                if meets.any():
+                    yield GOING, (packed(fit.select(list(self.layout.key)).filter(pa.array(meets))),)
+                    rows = rows.filter(pa.array(leaves))
+            for shard, some in self.layout.to_buckets(rows):
                 yield shard, (packed(some),)
 
     def send_again(self, number: int) -> str:
@@ -106,8 +122,9 @@ class BatchStep:
         file = ChangesFile(Path(self.folder), self.version)
         out = [_heard(names)]
         with reused_pages():
-            for shard, messages in self._messages(names, place):
+            for shard, messages in sorted(self._messages(names, place).items()):
                 report, moved = self._keep(shard, messages, file)
+                assert moved is not None, "rows that are kept first are not sent directly"
                 out.append((REPORT, (pickle.dumps(report),)))
                 out += [(where, (packed(rows),)) for where, rows in self.layout.to_groups(moved)]
         file.write()
@@ -126,11 +143,19 @@ class BatchStep:
         file = ChangesFile(Path(self.folder), self.version)
         out = [_heard(names)]
         with reused_pages():  # as one shard after the other merges what it has
-            for shard, messages in self._messages(names, place):
-                if shard == STOP:
-                    return self._exchange.put(f"{_DONE}-{place}", [(STOP, ())])
-                is_keeper = shard < self.layout.keepers
-                report = self._keep(shard, messages, file)[0] if is_keeper else self._meet(shard, messages, file)
+            sent = self._messages(names, place)
+            if STOP in sent:
+                return self._exchange.put(f"{_DONE}-{place}", [(STOP, ())])
+            going = _read(sent.pop(GOING)) if GOING in sent else None
+            for shard in shards[place :: self.places] if going is not None else sorted(sent):
+                if shard < self.layout.keepers:
+                    if shard not in sent:
+                        continue
+                    report, _ = self._keep(shard, sent[shard], file)
+                elif self.direct and not self.layout.is_divided:
+                    report = self._exchange_rows(shard, sent.get(shard, ()), going, file)
+                else:
+                    report = self._meet(shard, sent[shard], file)
                 out.append((REPORT, (pickle.dumps(report),)))
         file.write()
         return self._exchange.put(f"{_DONE}-{place}", out)
@@ -168,30 +193,33 @@ class BatchStep:
         order = sorted(range(self.places), key=lambda place: (-ready[place], (place - task) % self.places))
         return self._exchange.place(stage, task, order)
 
-    def _messages(self, names: Sequence[str], place: int) -> list[tuple[int, list[Any]]]:
-        """What was sent to the shards of a place, by shard; STOP comes first."""
+    def _messages(self, names: Sequence[str], place: int) -> dict[int, list[Any]]:
+        """What was sent to the shards of a place, by shard, and to all."""
 
         def wanted(shard: int) -> bool:
-            return shard == STOP or (shard >= 0 and shard % self.places == place)
+            return shard in (STOP, GOING) or (shard >= 0 and shard % self.places == place)
 
         found: dict[int, list[Any]] = {}
         for name in names:
             for shard, data in self._exchange.read(name, wanted):
                 found.setdefault(shard, []).append(data)
-        return sorted(found.items())
+        return found
 
-    def _keep(self, shard: int, messages: Sequence[Any], file: ChangesFile) -> tuple[ShardReport, RowsInMotion]:
-        """Takes rows into a keeper; what that did, and the rows that go and come."""
+    def _keep(self, shard: int, messages: Sequence[Any], file: ChangesFile) -> tuple[ShardReport, RowsInMotion | None]:
+        """Takes rows into a keeper; what that did, and the rows that go and come, if others do not know them yet."""
         table = _read(messages)
         state = self._state(shard)
         change = self._change(state, table)
-        old = state.taken(change.gone, self.schema.names).cast(change.table.schema)
+        old = state.taken(change.gone, self.layout.key if self.direct else self.schema.names)
         state.carry_out(change)
         found = {rule.name: RuleFound() for rule in self.layout.single}
         tell(change, self.layout.key, found)
         files = self._written(file, shard, state, old.select(list(self.layout.key)), change.table)
+        report = ShardReport(shard, files, found, len(table), len(old))
+        if self.direct:  # so all others know
+            return report, None
         gone, came = (rows.select(self.schema.names).cast(self.schema) for rows in (old, change.table))
-        return ShardReport(shard, files, found, len(table), len(old)), RowsInMotion(gone, came, change.links)
+        return report, RowsInMotion(gone, came, change.links)
 
     def _meet(self, shard: int, messages: Sequence[Any], file: ChangesFile) -> ShardReport:
         """Holds what changes against the rows of a shard, and takes it in; what that did."""
@@ -200,6 +228,15 @@ class BatchStep:
         state = self._state(shard)
         found = state.held_against(rows, part)
         gone, came = state.own(rows, part)
+        return ShardReport(shard, self._written(file, shard, state, gone, came), found)
+
+    def _exchange_rows(
+        self, shard: int, messages: Sequence[Any], going: pa.Table | None, file: ChangesFile
+    ) -> ShardReport:
+        """Takes rows that come into a shard that has a bucket, and those of keys that go out of it; what that did."""
+        state = self._state(shard)
+        rows = _read(messages) if messages else state.known_schema().empty_table()
+        gone, came, found = state.exchanged(going, rows)
         return ShardReport(shard, self._written(file, shard, state, gone, came), found)
 
     def _state(self, shard: int) -> ShardState:
