@@ -209,30 +209,53 @@ def describe(out: Arrays, first: int, stop: int, bucket: int) -> int:
 
     The first is then returned. Lines before must have been described. O(lines).
     """
-    n_equal = out.n_equal
-    shift = np.uint64(out.shift)
-    if n_equal:
-        for k in range(first, stop):
-            own = np.int64(hashed(out.lines, k, n_equal) >> shift)
-            while bucket <= own:
-                out.starts[bucket] = k
-                bucket += 1
-    axes = out.zones.shape[1] // 2
+    if out.n_equal and first < stop:
+        bucket = _find_starts(out.lines, out.starts, (first, stop), bucket, (out.n_equal, out.shift))
+    _sum_up_zones(out.lines, out.zones, out.n_equal, first, stop)
+    return bucket
+
+
+@njit(cache=True, nogil=True)
+def _find_starts(
+    kept_lines: Lines, kept_starts: Starts, span: tuple[int, int], bucket: int, hashing: tuple[int, int]
+) -> int:
+    """As `describe`, the starts alone. No branch depends on a hash, which a processor would mostly guess wrong."""
+    lines, starts = borrowed(kept_lines), borrowed(kept_starts)
+    first, stop = span
+    n_equal, shift = hashing[0], np.uint64(hashing[1])
+    end = np.int64(hashed(lines, stop - 1, n_equal) >> shift) + 1
+    while first < stop and np.int64(hashed(lines, first, n_equal) >> shift) < bucket:
+        first += 1
+    for x in range(bucket, end):
+        starts[x] = -1
+    for k in range(stop - 1, first - 1, -1):
+        starts[np.int64(hashed(lines, k, n_equal) >> shift)] = k
+    start = np.int32(stop)
+    for x in range(end - 1, bucket - 1, -1):
+        start = starts[x] if starts[x] >= 0 else start
+        starts[x] = start
+    return max(bucket, end)
+
+
+@njit(cache=True, nogil=True)
+def _sum_up_zones(kept_lines: Lines, kept_zones: Zones, n_equal: int, first: int, stop: int) -> None:
+    """As `describe`, the zones alone."""
+    lines, zones = borrowed(kept_lines), borrowed(kept_zones)
+    axes = zones.shape[1] // 2
     for d in range(axes):
         k = first
         while k < stop:
             zone = k >> BLOCK_BITS
             end = min((zone + 1) << BLOCK_BITS, stop)
-            low = high = out.lines[k, n_equal + d]
+            low = high = lines[k, n_equal + d]
             if k & ((1 << BLOCK_BITS) - 1):
-                low, high = min(low, out.zones[zone, d]), max(high, out.zones[zone, axes + d])
+                low, high = min(low, zones[zone, d]), max(high, zones[zone, axes + d])
             for i in range(k, end):
-                low = min(low, out.lines[i, n_equal + d])
-                high = max(high, out.lines[i, n_equal + d])
-            out.zones[zone, d] = low
-            out.zones[zone, axes + d] = high
+                low = min(low, lines[i, n_equal + d])
+                high = max(high, lines[i, n_equal + d])
+            zones[zone, d] = low
+            zones[zone, axes + d] = high
             k = end
-    return bucket
 
 
 @njit(cache=True, nogil=True)
