@@ -14,6 +14,7 @@ from refute.kernels.runs.borrowed import borrowed
 from refute.kernels.runs.rows import Lines, Longs, hashed
 
 NO_SLOT = -1
+_AT_HAND = 1 << 10  # keys whose places stay in a core's cache
 
 
 @njit(cache=True, nogil=True)
@@ -26,14 +27,16 @@ def find(lines: Lines, old: Lines, keys: Lines, slots: Longs) -> None:
 def _find(kept_lines: Lines, kept_old: Lines, kept_keys: Lines, kept_slots: Longs) -> None:
     """As `find`, by arrays that its caller keeps."""
     lines, old, keys, slots = borrowed(kept_lines), borrowed(kept_old), borrowed(kept_keys), borrowed(kept_slots)
-    _places(lines, keys, slots)
-    for i in range(len(keys)):
-        at, there = _found(lines, keys, i, int(slots[i]))
-        slots[i] = lines[at, keys.shape[1]] - 1 if there else NO_SLOT
-        if not there and len(old):
-            at, there = _found(old, keys, i, _place(old, keys, i))
-            if there:
-                slots[i] = old[at, keys.shape[1]] - 1
+    for begin in range(0, len(keys), _AT_HAND):
+        end = min(begin + _AT_HAND, len(keys))
+        _places(lines, keys[begin:end], slots[begin:end])
+        for i in range(begin, end):
+            at, there = _found(lines, keys, i, int(slots[i]))
+            slots[i] = lines[at, keys.shape[1]] - 1 if there else NO_SLOT
+            if not there and len(old):
+                at, there = _found(old, keys, i, _place(old, keys, i))
+                if there:
+                    slots[i] = old[at, keys.shape[1]] - 1
 
 
 @njit(cache=True, nogil=True)
@@ -46,9 +49,11 @@ def put(lines: Lines, keys: Lines, slots: Longs, places: Longs) -> None:
 def _put_all(kept_lines: Lines, kept_keys: Lines, kept_slots: Longs, kept_places: Longs) -> None:
     """As `put`, by arrays that its caller keeps."""
     lines, keys, slots, places = borrowed(kept_lines), borrowed(kept_keys), borrowed(kept_slots), borrowed(kept_places)
-    _places(lines, keys, places)
-    for i in range(len(keys)):
-        _put(lines, keys, i, int(places[i]), int(slots[i]) + 1)
+    for begin in range(0, len(keys), _AT_HAND):
+        end = min(begin + _AT_HAND, len(keys))
+        _places(lines, keys[begin:end], places[begin:end])
+        for i in range(begin, end):
+            _put(lines, keys, i, int(places[i]), int(slots[i]) + 1)
 
 
 @njit(cache=True, nogil=True)
