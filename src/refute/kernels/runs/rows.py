@@ -223,7 +223,7 @@ def _find_starts(
     lines, starts = borrowed(kept_lines), borrowed(kept_starts)
     first, stop = span
     n_equal, shift = hashing[0], np.uint64(hashing[1])
-    end = np.int64(hashed(lines, stop - 1, n_equal) >> shift) + 1
+    end = int(np.int64(hashed(lines, stop - 1, n_equal) >> shift)) + 1
     while first < stop and np.int64(hashed(lines, first, n_equal) >> shift) < bucket:
         first += 1
     for x in range(bucket, end):
