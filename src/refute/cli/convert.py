@@ -77,7 +77,7 @@ def convert(
 ) -> Exit:
     """Write the rules of a file in another format, to `out` or stdout."""
     target = named(to)
-    text = sys.stdin.read(MAX_CHARACTERS + 1) if rules == "-" else read_file(Path(rules))
+    text = sys.stdin.read(MAX_CHARACTERS + 1) if rules == "-" else read_file(Path(rules), format=origin)
     check_size(text)
     chosen = origin or detect(text).name
     book = read_rules(text, format=chosen, table=table, source=None if rules == "-" else rules)

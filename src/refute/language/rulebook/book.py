@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -213,10 +214,15 @@ class RuleBook:
 
 
 def is_file_like(text: str) -> bool:
-    """Whether a text is meant as the path of a rule file: one line with the suffix of one, or the name of a file."""
+    """Whether a text is meant as a path: one line with the suffix of a rule file or table, or the name of a file."""
     if "\n" in text or len(text) > _LONGEST_PATH or text.startswith(_RULE_STARTS):
         return False
-    return text.endswith(_SUFFIXES) or os.path.isfile(text)
+    return text.endswith(_SUFFIXES) or os.path.exists(text) or (names_table(text) and len(text.split()) == 1)
+
+
+def names_table(text: str) -> bool:
+    """Whether a path is that of a table; with .json, which rules have too, what the file holds decides."""
+    return _OF_TABLES.search(text) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,6 +270,9 @@ def _keep(entry: Entry, nulls: Nulls) -> Callable[[str], tuple[Entry, tuple[Rule
 
 _LONGEST_PATH = 1000
 _RULE_STARTS = ("not (", "not(")
+_OF_TABLES = re.compile(
+    r"\.(csv|tsv|jsonl|ndjson|parquet|orc|arrow|feather|xlsx?)(\.(gz|bz2|zst|lz4))?$", re.IGNORECASE
+)
 _SUFFIXES = (".yaml", ".yml", ".json", ".txt", ".dc", ".rules")
 
 

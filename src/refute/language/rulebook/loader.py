@@ -37,6 +37,9 @@ def _book(root: BookNode | None, log: ProblemLog, source: str | None) -> RuleBoo
     if root is None:
         log.raise_if_any(source)
         raise AssertionError("a tree is missing only with a problem")
+    if not isinstance(root.value, dict | list):  # of which nothing is shown: the file may be a table
+        log.add("this is not a file of rules: it has neither `rules` nor a rule in each line", root.line)
+        log.raise_if_any(source)
     values = read_mapping(root, BOOK_FIELDS, log, "the rule file")
     dataset = Dataset(**_known(values.get("dataset")))
     nodes = values.get("rules", ())
