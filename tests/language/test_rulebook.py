@@ -222,9 +222,9 @@ def test_of_a_table_in_place_of_rules_nothing_is_shown(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path(name).write_text(text)
-    for given in (name, Path(name)):
+    for path in (name, Path(name)):
         with pytest.raises(RuleError, match=r"not a file of rules") as caught:
-            load_rules(given)
+            load_rules(path)
         assert "SECRET" not in f"{caught.value} {caught.value.facts}"
 
 
@@ -233,10 +233,10 @@ def test_a_glob_or_folder_in_place_of_rules_is_told_from_a_rule(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("sales").mkdir()
-    for given in ("sales", "sales/*.csv", "missing.csv", "s3://sales/a.parquet"):
+    for path in ("sales", "sales/*.csv", "missing.csv", "s3://sales/a.parquet"):
         with pytest.raises(RuleError, match=r"are data and rules swapped\?") as caught:
-            RuleBook.of(given)
-        assert caught.value.facts["path"] == given
+            RuleBook.of(path)
+        assert caught.value.facts["path"] == path
     Path("rules.csv").write_text("zip -> city")
     assert load_rules("rules.csv", format="text").names == ("zip_fixes_city",)
 

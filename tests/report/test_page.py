@@ -120,20 +120,74 @@ def test_the_page_filters_searches_and_sorts(browser: Browser) -> None:
     assert browser.run("return window.hacked") is None, "nor does what the script shows"
 
 
-def test_the_suspects_are_downloaded_as_csv(browser: Browser, downloads: Path) -> None:
-    report = report_of()
-    browser.open(report.to_html())
+def downloaded(browser: Browser, downloads: Path) -> tuple[list[str], list[list[str]]]:
+    """The head and the lines of the file that the page offers."""
     browser.click("#download")
     file, deadline = downloads / "suspects.csv", time.monotonic() + 20
     while not file.exists() and time.monotonic() < deadline:
         time.sleep(0.05)
-    with open(file, encoding="utf-8", newline="") as stream:
+    assert file.read_bytes().startswith(b"\xef\xbb\xbf"), "by which spreadsheets know UTF-8"
+    with open(file, encoding="utf-8-sig", newline="") as stream:
         head, *lines = csv.reader(stream)
     file.unlink()
-    assert head[:4] == ["row", "rule", "column", "says"]
-    assert len(lines) == len(report.suspects.to_arrow())
-    says = report.suspects.to_arrow().column("value").to_pylist()
-    assert sorted(line[3][:900] for line in lines) == sorted(str(text)[:900] for text in says)
+    return head, lines
+
+
+def test_the_suspects_are_downloaded_as_the_command_writes_them(browser: Browser, downloads: Path) -> None:
+    report = report_of()
+    browser.open(report.to_html())
+    head, lines = downloaded(browser, downloads)
+    written = report.suspects.to_arrow()
+    assert head == ["row", "rule", "column", "value", "suggestion", "support", "violations", "clears"]
+    columns = [written.column("id" if name == "row" else name).to_pylist() for name in head]
+    wanted = [["" if cell is None else str(cell) for cell in line] for line in zip(*columns, strict=True)]
+    assert sorted(lines) == sorted(wanted), "values whole, rules by their names, plain numbers"
+    assert "x" * 10_000 in [line[3] for line in lines]
+
+
+def test_values_that_are_cut_for_want_of_room_are_said_to_be(browser: Browser, downloads: Path) -> None:
+    table = pa.table({"zip": [i // 3 for i in range(300)], "city": [f"{i % 3 // 2}{'x' * 9000}" for i in range(300)]})
+    report = rf.check(table, "zip -> city")
+    browser.open(report.to_html())
+    _, lines = downloaded(browser, downloads)
+    assert max(len(line[3]) for line in lines) == 1000
+    assert "values of at most 1,000 letters; --suspects F writes" in browser.run("return document.body.innerText")
+    browser.open(report_of().to_html())
+    assert "letters; --suspects F" not in browser.run("return document.body.innerText")
+
+
+def test_no_spreadsheet_takes_a_value_for_a_formula(browser: Browser, downloads: Path) -> None:
+    odd = ["=cmd|' /C calc'!A0", "@SUM(1)", "-2+cmd|x", "+49 (0)12", "-12.5", "-1e5", "a=b"]
+    said = [value for one in odd for value in (one, *"ccc")]
+    table = pa.table({"zip": [i // 4 for i in range(len(said))], "city": said})
+    browser.open(rf.check(table, "zip -> city").to_html())
+    _, lines = downloaded(browser, downloads)
+    assert [line[3] for line in sorted(lines, key=lambda line: int(line[0]))] == [
+        "'=cmd|' /C calc'!A0",
+        "'@SUM(1)",
+        "'-2+cmd|x",
+        *odd[3:],
+    ]
+
+
+def test_paper_shows_what_a_click_would_and_says_of_how_many(browser: Browser) -> None:
+    n = 900
+    table = pa.table({"zip": [i // 6 for i in range(n)], "city": [f"C{i % 6 // 5}" for i in range(n)]})
+    page = rf.check(table, "zip -> city").to_html()
+    browser.open(page)
+    clashes, suspects = ".rule tbody.clash", "table[data-source=suspects] tbody"
+    assert (len(browser.texts(clashes)), len(browser.texts(suspects))) == (5, 10)
+    browser.driver.execute_cdp_cmd("Page.printToPDF", {})
+    assert (len(browser.texts(clashes)), len(browser.texts(suspects))) == (20, 100)
+    browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    assert browser.texts("#suspects-more .foot") == ["100 of 150"]
+    assert browser.texts(".more button") == []
+    browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    browser.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+    browser.open(page)
+    browser.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+    assert browser.texts(".more .foot") == ["10 of 150", "5 of 20"]
+    assert browser.texts(".more button") == [], "nor is there one that does nothing without a script"
 
 
 def test_what_cells_say_and_should_say_differs_to_the_eye(browser: Browser) -> None:

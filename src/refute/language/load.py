@@ -16,6 +16,7 @@ from refute.language.rulebook import RuleBook
 from refute.language.rulebook.book import is_file_like, names_table
 from refute.language.rulebook.loader import book_from_plain
 
+
 def load_rules(
     rules: str | os.PathLike[str] | Mapping[str, object],
     *,
