@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import random
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -302,6 +302,8 @@ def test_the_page_of_a_discovery_sorts_filters_and_copies_rules(browser: Browser
     assert browser.run("return window.hacked") is None
     kinds = browser.texts("tbody tr > td:nth-child(2)")
     assert kinds == [rule.kind for rule in found]
+    worth = [float(text) for text in browser.texts("tbody tr > td:nth-child(6)")]
+    assert worth == sorted(worth, reverse=True), "best first by the number beside it"
     browser.click("thead th:nth-child(2) button")
     assert browser.texts("tbody tr > td:nth-child(2)") == sorted(kinds)
     browser.click("thead th:nth-child(1) button")
@@ -323,6 +325,20 @@ def test_the_page_of_a_discovery_sorts_filters_and_copies_rules(browser: Browser
     assert rf.check(table, book).ok, "what is copied passes on the rows it was found in"
     browser.type("#search", "no column is called this")
     assert browser.texts("tbody tr") == []
+
+
+@pytest.mark.parametrize("search", [rf.propose, rf.discover])
+def test_the_page_of_a_discovery_says_of_what_and_when(
+    tmp_path: Path, search: Callable[[object], rf.Discovery]
+) -> None:
+    file = tmp_path / "people.csv"
+    file.write_text("zip,city\n" + "".join(f"{i // 4},c{i // 4}\n" for i in range(40)))
+    found = search(file)
+    page = found.to_html()
+    assert "<h1>Rules found in people.csv</h1>" in page, "and not in its path, which follows"
+    moment = found.time.strftime("%Y-%m-%d %H:%M:%S UTC")
+    assert f"{file}: 40 rows, {len(found)} rules; searched {moment} by Refute {rf.__version__}" in page
+    assert "<h1>Rules found</h1>" in search(pa.table({"a": [1, 1], "b": [2, 2]})).to_html()
 
 
 def test_a_search_for_every_rule_has_a_page_too(browser: Browser) -> None:

@@ -24,7 +24,7 @@ _IN_FILE = ["row", "rule", "column", "value", "suggestion", "support", "violatio
 Says = tuple[Marked | None, Marked | None]
 
 
-class _Listed(NamedTuple):
+class _SuspectLines(NamedTuple):
     """Lines for a script, what the first of them show without one, and whether anything is missing."""
 
     lines: list[list[Any]]
@@ -53,7 +53,7 @@ def shown_suspects(suspects: Suspects, room: int | None) -> dict[str, Any]:
     }
 
 
-def _listed(chosen: Sequence[Suspect], room: int | None, longest: int | None) -> _Listed:
+def _listed(chosen: Sequence[Suspect], room: int | None, longest: int | None) -> _SuspectLines:
     """The lines of these suspects as long as there is room, one at least; `longest` limits the letters of a value."""
     lines: list[list[Any]] = []
     static: list[list[Any]] = []
@@ -68,13 +68,13 @@ def _listed(chosen: Sequence[Suspect], room: int | None, longest: int | None) ->
         if room is not None:
             room -= size_in_script(told) + 1
             if room < 0 and lines:
-                return _Listed(lines, static, False, is_cut)
+                return _SuspectLines(lines, static, False, is_cut)
         is_cut = is_cut or told[: len(_HEAD)] != texts
         lines.append(told)
         if len(static) < _SHOWN:
             static.append([None if text is None else shortened(text, _SEEN) for text in told[: len(_HEAD)]])
             static[-1][_SAYS] = says
-    return _Listed(lines, static, room is None or room >= 0, is_cut)
+    return _SuspectLines(lines, static, room is None or room >= 0, is_cut)
 
 
 def _cells(chosen: Sequence[Suspect]) -> Iterator[tuple[Suspect, SuspectCell | None]]:
