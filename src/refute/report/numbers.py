@@ -14,8 +14,7 @@ def counted(result: RuleResult) -> str:
     """The extent of a result in words, with what lets it pass: `12 violations in 7 rows (tolerated: 1% rows)`."""
     said = extent(result)
     if result.compared is not None and not result.finding.holds:
-        orders = 2 if result.rule.constraint.is_symmetric else 1  # a baseline names both of its pairs at once
-        said += f", {orders * len(result.compared.new):,} of them new"
+        said += f", {result.compared.counts['new']:,} of them new"
     if result.suspects is not None:
         said += f", {plural(result.suspects, 'row')} to blame"
     return f"{said} (tolerated: {result.rule.tolerance})" if result.tolerated and not result.finding.holds else said

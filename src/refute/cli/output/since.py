@@ -69,7 +69,9 @@ class Since:
                 )
         if not counted and (self.baseline is not None or self.written is not None):
             raise OptionError("a baseline needs all violations; leave --verify out", option="--verify")
-        _ = self.known  # so that a mistake is reported now
+        _ = self.known  # a mistake in what is read is reported now, and not after the check and half of its output
+        if self.history is not None:
+            self.history.runs("", ())
 
     def applied(self, report: refute.Report) -> refute.Report:
         """The report against the baseline; a new one is written, and the history knows of it."""
