@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import refute as rf
-from refute.errors import DataError, OptionError
+from refute.errors import DataError, OptionError, SchemaError
 from refute.relation import read_local
 from refute.relation.read.csv_options import CsvOptions
 from refute.relation.read.schema import Schema
@@ -88,6 +88,18 @@ def test_a_wrong_delimiter_or_encoding_is_named(tmp_path: Path, content: bytes, 
     (tmp_path / "t.csv").write_bytes(content)
     with pytest.raises(DataError, match=problem):
         read_local(tmp_path / "t.csv")
+
+
+def test_a_column_of_a_table_whose_cells_are_apart_otherwise_leads_to_the_delimiter(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("id,zip,city\n1,2,a\n", encoding="utf-8")
+    for key in ("id", None):
+        with pytest.raises(
+            SchemaError, match=r"single column, 'id,zip,city': .* separated by ','; pass csv="
+        ) as caught:
+            rf.check(tmp_path / "t.csv", "zip -> city", key=key, csv={"delimiter": ";"})
+        assert caught.value.facts["known"] == ("id,zip,city",)
+    with pytest.raises(SchemaError, match=r"Did you mean 'id,zip'\?"):
+        rf.check(pa.table({"id,zip": [1]}), "unique(`id,zap`)")
 
 
 def test_who_names_a_delimiter_is_believed(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ from refute.writing import write_text
 @click.argument("rules", metavar="IN")
 @click.option("--to", "target", required=True, metavar="FORMAT", help=f"One of {', '.join((*FORMATS, *ALIASES))}.")
 @click.option("--from", "origin", metavar="FORMAT", help="The format of IN. Default: detected.")
-@click.option("--out", metavar="F", help="Write to this file instead of stdout.")
+@click.option("--out", metavar="F", help="Write to this file; - or nothing is stdout.")
 @click.option("--header", metavar="NAMES|CSV", help="Column names (a,b,c), or a CSV file, if columns are numbered.")
 @click.option("--table", default="data", show_default=True, help="The name of the table, for sql.")
 @shared
@@ -51,7 +51,7 @@ def command(
 
     A rule that the format cannot express is an error that names it.
     """
-    if out is not None:
+    if out is not None and out != "-":
         require_apart([Place(out, "--out")], [("IN", None if rules == "-" else rules), ("--header", header)])
     columns = read_header(header) if header is not None else TableFacts()
     return convert(
@@ -87,12 +87,13 @@ def convert(
     lost = _lost(book, target)
     if lost and not quiet:
         say(f"refute: {target.title} does not keep {', '.join(lost)}", err=True)
-    if out is None:
+    if out is None or out == "-":
         hand_over(written)
         return Exit.HOLDS
     write_text(local_path(out, "convert writes to a file on this machine, or without --out to stdout"), written)
     if not quiet:
-        say(f"{out}: {len(book)} rules, {named(chosen).title} to {target.title}", err=True)
+        rules_read = "1 rule" if len(book) == 1 else f"{len(book):,} rules"
+        say(f"{out}: {rules_read}, {named(chosen).title} to {target.title}", err=True)
     return Exit.HOLDS
 
 
