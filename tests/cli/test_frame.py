@@ -102,6 +102,14 @@ def test_each_rule_that_does_not_fit_has_a_line_that_says_who_speaks(
     ]
 
 
+@pytest.mark.parametrize("command", ["lint", "convert", "schema"])
+def test_commands_that_read_no_data_do_not_offer_spark(capsys: pytest.CaptureFixture[str], command: str) -> None:
+    assert run([command, "--help"]) == Exit.HOLDS
+    told = capsys.readouterr().out
+    assert "--quiet" in told
+    assert not re.search("--master|--remote|--conf|--py-files", told)
+
+
 def test_an_unknown_option_is_one_message(capsys: pytest.CaptureFixture[str]) -> None:
     assert re.search(r"No such option.*--jsn.*See `refute check --help`", failure(capsys, "check", "a", "b", "--jsn"))
 

@@ -103,6 +103,7 @@ def test_the_page_filters_searches_and_sorts(browser: Browser) -> None:
     assert browser.texts(".rule .word") == ["failed", "warning"], "a name, and a value among clashes"
     browser.type("#search", "nothing has this")
     assert browser.texts(".rule .word") == []
+    assert browser.texts("#matches") == ["Nothing matches"]
     browser.type("#search", "")
     assert len(browser.texts(".rule .word")) == 4
     browser.run("const o = document.getElementById('order'); o.value = 'name'; o.dispatchEvent(new Event('change'))")
@@ -143,6 +144,16 @@ def test_the_suspects_are_downloaded_as_the_command_writes_them(browser: Browser
     wanted = [["" if cell is None else str(cell) for cell in line] for line in zip(*columns, strict=True)]
     assert sorted(lines) == sorted(wanted), "values whole, rules by their names, plain numbers"
     assert "x" * 10_000 in [line[3] for line in lines]
+
+
+def test_of_two_rows_with_one_key_the_one_that_stays_is_said_to(browser: Browser, downloads: Path) -> None:
+    browser.open(
+        rf.check(pa.table({"id": [1, 2, 2]}), [{"rules": [{"name": "one (either)", "unique": "id"}]}]).to_html()
+    )
+    said = browser.texts("table[data-source=suspects] tbody td:nth-child(2)")
+    assert sorted(said) == ["one (either) (either)", "one (either) (either; this row stays)"]
+    _, lines = downloaded(browser, downloads)
+    assert {line[1] for line in lines} == {"one (either)"}
 
 
 def test_values_that_are_cut_for_want_of_room_are_said_to_be(browser: Browser, downloads: Path) -> None:

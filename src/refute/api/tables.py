@@ -184,4 +184,7 @@ def is_path(table: Any) -> bool:
 
 def name_of(table: Any) -> str:
     """What a report calls the table."""
-    return os.fspath(table) if is_path(table) else f"{type(table).__name__}"
+    if is_path(table):
+        return os.fspath(table)
+    kind = type(table)
+    return "Table in memory" if kind.__module__.partition(".")[0] in ("pyarrow", "pandas", "polars") else str(kind.__name__)

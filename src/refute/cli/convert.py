@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from refute.cli.exits import Exit
-from refute.cli.options import SharedOptions, shared
+from refute.cli.options import OF_SPARK, SharedOptions, shared, without
 from refute.cli.output.apart import require_apart
 from refute.cli.places import Place
 from refute.cli.terminal import hand_over, say
@@ -63,6 +63,9 @@ def command(
         nulls=options.nulls,
         quiet=options.quiet,
     )
+
+
+without(command, *OF_SPARK)
 
 
 def convert(

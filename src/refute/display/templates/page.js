@@ -137,7 +137,8 @@
       item.hidden = !here;
       seen += here && item.dataset.state !== undefined ? 1 : 0;
     });
-    if (count) count.textContent = text || states.length ? seen.toLocaleString("en") + " shown" : "";
+    var some = items.some(function (item) { return !item.hidden; });
+    if (count) count.textContent = !some ? "Nothing matches" : text || states.length ? seen.toLocaleString("en") + " shown" : "";
   }
 
   if (search) search.addEventListener("input", filter);
@@ -162,7 +163,7 @@
   function inFile(line, length) {
     // A line of suspects with the name of its rule alone, and numbers as programs read them.
     var cells = line.slice(0, length);
-    if (line[length + 1]) cells[1] = cells[1].slice(0, -" (either)".length);
+    if (line[length + 1]) cells[1] = cells[1].slice(0, -line[length + 1]);
     return cells.map(function (text, at) { return at < length - 2 || text === null ? text : text.replace(/,/g, ""); });
   }
 

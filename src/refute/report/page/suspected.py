@@ -64,7 +64,7 @@ def _listed(chosen: Sequence[Suspect], room: int | None, longest: int | None) ->
         says = (None, None) if cell is None else _says(cell)
         seen = [one and one.text for one in says]
         if seen != told[_SAYS] or line.either:
-            told += [seen if seen != told[_SAYS] else None, line.either]
+            told += [seen if seen != told[_SAYS] else None, len(_remark(line))]
         if room is not None:
             room -= size_in_script(told) + 1
             if room < 0 and lines:
@@ -85,10 +85,10 @@ def _cells(chosen: Sequence[Suspect]) -> Iterator[tuple[Suspect, SuspectCell | N
 
 
 def _texts(line: Suspect, cell: SuspectCell | None) -> list[str | None]:
-    """What stands in a line; the script takes `(either)` off the rule again for a file."""
+    """What stands in a line; the script takes the remark off the rule again for a file."""
     return [
         id_text(line.row),
-        f"{line.rule} (either)" if line.either else line.rule,
+        line.rule + _remark(line),
         None if cell is None else cell.column,
         None if cell is None else "null" if cell.value is None else cell.value,
         None if cell is None else cell.suggestion,
@@ -96,6 +96,11 @@ def _texts(line: Suspect, cell: SuspectCell | None) -> list[str | None]:
         f"{line.violations:,}",
         f"{line.clears:,}",
     ]
+
+
+def _remark(line: Suspect) -> str:
+    """What is said behind the rule of a row that is one of several of which nothing shows which is wrong."""
+    return "" if not line.either else " (either)" if line.removed else " (either; this row stays)"
 
 
 def _says(cell: SuspectCell) -> Says:
