@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -185,6 +184,7 @@ def is_path(table: Any) -> bool:
 def name_of(table: Any) -> str:
     """What a report calls the table."""
     if is_path(table):
-        return os.fspath(table)
-    kind = type(table)
-    return "Table in memory" if kind.__module__.partition(".")[0] in ("pyarrow", "pandas", "polars") else str(kind.__name__)
+        return str(table)
+    kind: type[object] = type(table)
+    in_memory = kind.__module__.partition(".")[0] in ("pyarrow", "pandas", "polars")
+    return "Table in memory" if in_memory else kind.__name__
