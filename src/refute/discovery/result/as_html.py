@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from refute.display import markup
 from refute.display.contrast import shortened
+from refute.display.plurals import plural
 from refute.version import __version__
 
 if TYPE_CHECKING:
@@ -32,8 +33,7 @@ def render(found: Discovery, n: int, name: str | None) -> str:
     return markup.page(
         "discovery.html",
         title=f"Rules found in {name}" if name else "Rules found",
-        lead=f"{len(rows):,} rule{'' if len(rows) == 1 else 's'}{more}, in {found.seconds:.1f} s{stopped}. "
-        f"Refute {__version__}.",
+        lead=f"{plural(len(rows), 'rule')}{more}, in {found.seconds:.1f} s{stopped}. Refute {__version__}.",
         rows=rows,
         kinds=kinds,
         measure=rows[0]["measure"] if rows else "violations",

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from refute.display import markup
 from refute.display.contrast import Marked, marked_pair, shortened
+from refute.display.plurals import plural
 from refute.display.spelling import revealed
 from refute.relation.shown import id_text
-from refute.report.numbers import counted, percent, plural
+from refute.report.numbers import counted, percent
 from refute.report.page.cards import WORDS, Room, card_of
 from refute.report.result import RuleResult, Standing
 from refute.report.suspects_as_text import NOT_LOOKED_FOR
