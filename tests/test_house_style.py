@@ -28,7 +28,7 @@ dictionary discovery engine excerpts files floats forest formulas frames giving_
 index integers jobs json json_text kept key_table local marking methods monitor nested options orders outcome
 packed pairs places points progress proposing range_tree rehearsal repeats result rounds rows rule saved scenes
 schema search searching shape shapes sides source spans sql state string_order strings summary suspects table
-tables tasks testimony threads tracking tree trees tuning types violations ways weighted words
+tables tasks testimony tracking tree trees tuning types violations ways weighted words
 """
 SHARED_FILES = set(_SHARED.split())
 

@@ -14,13 +14,12 @@ from refute.detect.sweep.dividing import count_by_dividing
 from refute.detect.sweep.layout import Dimensions, Layout, choose
 from refute.detect.sweep.packed import can_pack, count_in_lanes
 from refute.detect.sweep.points import Points
-from refute.detect.sweep.threads import threads_for
 from refute.detect.sweep.trees import dual_tree
 from refute.detect.sweep.tuning import Tuning
 from refute.kernels.dominance.sweeps import count_below, count_below_few
 from refute.kernels.sort.sorting import segment_sizes
 from refute.plan.problem import Comparison
-from refute.plan.share import Share, announce, under, within
+from refute.plan.share import Share, announce, threads_for, under, within
 from refute.plan.step import Step, named, steps_under, steps_within
 from refute.runtime.arrays import empty, full
 
