@@ -278,6 +278,11 @@ def group_products(points: Points, per_t: Longs | None) -> int:
     if per_t is not None:
         per_t[:] = s_sizes[group.t]
     t_sizes = s_sizes if group.s is group.t else segment_sizes(group.t, group.size)
-    if points.n_s * points.n_t < 2**63:
+    return sum_of_products(s_sizes, t_sizes, points.n_s * points.n_t)
+
+
+def sum_of_products(s_sizes: Longs, t_sizes: Longs, most: int) -> int:
+    """The products of the sizes added up, exact; `most` is what they do not exceed together."""
+    if most < 2**63:
         return int(np.dot(s_sizes, t_sizes))
     return sum(int(s) * int(t) for s, t in zip(s_sizes, t_sizes, strict=True))
