@@ -366,9 +366,18 @@ def listed(names: Sequence[str]) -> str:
 
 
 def any_of(words: Iterable[str]) -> str:
-    """The words as a list that ends in "or"."""
+    """The words as a list: `a, b or c`."""
+    return _in_a_row(words, "or")
+
+
+def all_of(words: Iterable[str]) -> str:
+    """The words as a list: `a, b and c`."""
+    return _in_a_row(words, "and")
+
+
+def _in_a_row(words: Iterable[str], before_last: str) -> str:
     *others, last = words
-    return f"{', '.join(others)} or {last}" if others else last
+    return f"{', '.join(others)} {before_last} {last}" if others else last
 
 
 def _columns(names: Sequence[str]) -> str:

@@ -15,6 +15,7 @@ from refute.cli.options import OF_SPARK, SharedOptions, shared, without
 from refute.cli.output.apart import require_apart
 from refute.cli.places import Place
 from refute.cli.terminal import hand_over, say
+from refute.display.plurals import plural
 from refute.errors import OptionError
 from refute.faults import missing_file, unreadable
 from refute.language.addresses import local_path
@@ -95,8 +96,7 @@ def convert(
         return Exit.HOLDS
     write_text(local_path(out, "convert writes to a file on this machine, or without --out to stdout"), written)
     if not quiet:
-        rules_read = "1 rule" if len(book) == 1 else f"{len(book):,} rules"
-        say(f"{out}: {rules_read}, {named(chosen).title} to {target.title}", err=True)
+        say(f"{out}: {plural(len(book), 'rule')}, {named(chosen).title} to {target.title}", err=True)
     return Exit.HOLDS
 
 

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from refute.display.plurals import plural
+
 if TYPE_CHECKING:
     from refute.report.result import RuleResult
 
@@ -42,8 +44,3 @@ def some_of(clashes: Sequence[tuple[Any, ...]], most: int, text_of: Callable[[An
 def percent(share: float) -> str:
     """A share in words, as rules write it: `1.5%`, `less than 0.001%`."""
     return "less than 0.001%" if 0 < share < 1e-5 else f"{100 * share:.3g}%"
-
-
-def plural(number: int, noun: str, several: str | None = None) -> str:
-    """`1 row`, `2,000 rows`."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {several or noun + 's'}"

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from refute.detect.engine import Engine
+from refute.display.plurals import plural
 from refute.errors import OptionError
 from refute.faults import listed, needing, unknown_rule
 from refute.language.addresses import local_path
 from refute.language.rulebook import Severity
 from refute.report.discretion import OPEN, Discretion
 from refute.report.exhibits import Exhibits
-from refute.report.numbers import plural
 from refute.report.result import RuleResult, Standing
 from refute.report.suspects import Suspects
 from refute.report.unasked import LOOKS, cost

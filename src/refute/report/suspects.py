@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from refute.blame.flat import by_cell
 from refute.detect.engine import SuspectListing
+from refute.display.plurals import plural
 from refute.faults import needing
 from refute.language.rulebook import Severity
 from refute.relation.arrays import row_numbers
 from refute.relation.shown import shown_values
 from refute.report.discretion import HIDDEN, OPEN, Discretion
-from refute.report.numbers import plural
 
 if TYPE_CHECKING:
     import pandas

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from refute.display import markup
 from refute.display.contrast import shortened
+from refute.display.plurals import plural
 from refute.version import __version__
 
 if TYPE_CHECKING:
@@ -32,14 +33,13 @@ def render(found: Discovery, n: int, name: str | None) -> str:
     kinds: dict[str, int] = {}
     for row in rows:
         kinds[row["kind"]] = kinds.get(row["kind"], 0) + 1
-    n_rows = f"{found.n_rows:,} row{'' if found.n_rows == 1 else 's'}"
-    n_rules = f"{len(rows):,} rule{'' if len(rows) == 1 else 's'}"
+    extent = f"{plural(found.n_rows, 'row')}, {plural(len(rows), 'rule')}"
     more = f", the best {len(rows):,} of {len(found):,}" if len(found) > len(rows) else ""
     stopped = "" if found.complete else ", stopped before the end"
     return markup.page(
         "discovery.html",
         title=f"Rules found in {name.rstrip('/').rpartition('/')[2] or name}" if name else "Rules found",
-        lead=f"{f'{name}: ' if name else ''}{n_rows}, {n_rules}{more}; searched "
+        lead=f"{f'{name}: ' if name else ''}{extent}{more}; searched "
         f"{found.time.strftime('%Y-%m-%d %H:%M:%S UTC')} by Refute {__version__} in {found.seconds:.1f} s{stopped}.",
         rows=rows,
         kinds=kinds,

@@ -21,6 +21,7 @@ from refute.discovery.space.slots import PredicateSpace, Words
 from refute.discovery.table import SearchedTable
 from refute.display import in_one_line
 from refute.display.markup import table_part
+from refute.display.plurals import plural
 from refute.faults import needing
 from refute.language.addresses import local_path
 from refute.language.constraint import DenialConstraint
@@ -255,8 +256,7 @@ class CompleteDiscovery(Discovery):
     def __repr__(self) -> str:
         stopped = "" if self.complete else ", stopped before the end"
         almost = f", {len(self.almost):,} that few pairs break" if self.almost else ""
-        rules = f"{len(self):,} rule{'' if len(self) == 1 else 's'}"
-        return f"Discovery({rules}{almost} in {self.seconds:.1f} s{stopped})"
+        return f"Discovery({plural(len(self), 'rule')}{almost} in {self.seconds:.1f} s{stopped})"
 
     @cached_property
     def rules(self) -> list[Discovered]:

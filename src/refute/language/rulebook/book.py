@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from refute.display import in_one_line
+from refute.display.plurals import plural
 from refute.errors import OptionError, RuleError
 from refute.faults import needing, unknown_choice, unknown_rule
 from refute.language.addresses import local_path
@@ -90,7 +91,7 @@ class RuleBook:
     def __repr__(self) -> str:
         names = ", ".join(map(in_one_line, self.names[:_NAMED]))
         more = f" and {len(self) - _NAMED:,} more" if len(self) > _NAMED else ""
-        return f"RuleBook({len(self):,} rule{'' if len(self) == 1 else 's'}: {names}{more})"
+        return f"RuleBook({plural(len(self), 'rule')}: {names}{more})"
 
     def __str__(self) -> str:
         return "\n".join([repr(self), *(f"  {in_one_line(f'{rule.name}: {rule.sentence}')}" for rule in self)])

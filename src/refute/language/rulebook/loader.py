@@ -10,9 +10,9 @@ from refute.language.parser import RuleKind
 from refute.language.rulebook.book import Dataset, RuleBook
 from refute.language.rulebook.entry import Entry
 from refute.language.rulebook.fields import BOOK_FIELDS, KIND_FIELDS, RULE_FIELDS, read_mapping
+from refute.language.rulebook.nodes import BookNode, from_plain, read_yaml
 from refute.language.rulebook.problems import ProblemLog
 from refute.language.rulebook.rule import Rule
-from refute.language.rulebook.tree import BookNode, from_plain, read_yaml
 from refute.language.syntax import RuleSyntaxError
 
 _Read = tuple[Entry, tuple[Rule, ...]]

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from refute.display import markup
 from refute.display.contrast import shortened
-from refute.report.numbers import counted, plural
+from refute.display.plurals import plural
+from refute.report.numbers import counted
 from refute.report.page.cards import WORDS, Room, card_of
 from refute.report.page.suspected import shown_suspects
 from refute.report.result import RuleResult, Standing
