@@ -140,6 +140,33 @@ def test_shuffled_columns_say_nothing(seed: int) -> None:
                 assert one.kind in alone or name not in one.candidate.columns, one.text
 
 
+@pytest.mark.parametrize("second", [0, 2, 60])
+@pytest.mark.parametrize("others", ["null", "alone"])
+def test_groups_that_are_drawn_say_nothing_however_few_they_are(others: str, second: int) -> None:
+    said: set[str] = set()
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        x = rng.integers(0, 1000, 300)
+        y = np.where(rng.random(300) < 0.115, rng.integers(0, 3000, 300), x * 3)  # too many are wrong among all rows
+        team = [None if others == "null" else f"alone {row}" for row in range(300)]
+        for row in rng.permutation(300)[:180]:
+            team[row] = "a"
+        for row in rng.permutation(300)[:second]:
+            team[row] = "b"
+        said |= texts(rf.propose(pa.table({"x": x, "y": y, "team": team}), kinds="order rule"))
+    assert said <= {"order(x asc, y asc)"}
+
+
+def test_an_order_that_one_group_alone_obeys_is_said_of_it() -> None:
+    rng = np.random.default_rng(1)
+    team = rng.permutation(["a"] * 200 + [None] * 100)
+    x = rng.integers(0, 1000, 300)
+    y = np.where(team == "a", 3 * x, rng.integers(0, 3000, 300))
+    assert texts(rf.propose(pa.table({"x": x, "y": y, "team": team}), kinds="order rule")) == {
+        "order(x asc, y asc) by team"
+    }
+
+
 def test_a_key_of_two_columns_is_no_accident() -> None:
     rng = np.random.default_rng(756)
     lucky = pa.table({"a": rng.integers(0, 60, 300), "b": rng.integers(0, 70, 300)})
