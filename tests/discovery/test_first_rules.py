@@ -95,7 +95,9 @@ def test_notes_of_many_short_rules_do_not_contradict_each_other() -> None:
     found = discover(table, time_limit=0.02, method="tiles", tuning=few, shared_values=0.0)
     assert len(found.rules) == 30
     first, second = found.notes[-2:]
-    assert first.startswith("the search was stopped before it verified any rule; a short one found these: the 30 shortest")
+    assert first.startswith(
+        "the search was stopped before it verified any rule; a short one found these: the 30 shortest"
+    )
     assert second == "the search was stopped: rules not yet verified on all rows are missing"
     assert not any("verified in time" in note or "all of" in note for note in found.notes)
 

@@ -408,6 +408,54 @@ def test_columns_are_read_one_by_one_and_none_once_time_is_up(monkeypatch: pytes
     assert read == [(name,) for name in table.column_names]  # wide tables are not looked at as a whole for each
 
 
+class Looks(Budget):
+    """Time that is up at some looks at the clock."""
+
+    def __init__(self, up: Callable[[int], bool]) -> None:
+        super().__init__(Options(threads=1))
+        self.looks, self.up = 0, up
+
+    @property
+    def expired(self) -> bool:
+        self.looks += 1
+        return self.up(self.looks)
+
+
+def stopped_by(table: pa.Table, up: Callable[[int], bool]) -> set[str]:
+    """What a search says that finds its time to be up at some looks at the clock."""
+    relation = Relation.of(table)
+    search = ProposalSearch(relation, [], Looks(up))
+    search.read(relation.names)
+    search.candidates()
+    assert not search.complete
+    return {str(one) for one in search.found}
+
+
+def test_keys_and_what_columns_hold_are_known_first() -> None:
+    table = people(300)
+    seen: list[str] = []
+    rf.propose(table, progress=lambda step: seen.append(step.phase.partition(",")[0]))
+    assert list(dict.fromkeys(seen))[:3] == ["reading columns", "values", "dependencies"]
+    found = stopped_by(table, lambda look: look > 2 * table.num_columns + 1)
+    assert {"unique(id)", "row(sex in ('f', 'm'))", "row(salary >= 0)"} <= found
+    assert {f"not_null({name})" for name in table.column_names} <= found
+
+
+def test_where_reading_takes_half_of_the_time_the_rest_is_for_the_columns_that_were_read() -> None:
+    table = people(300)
+    found = stopped_by(table, lambda look: look in (6, 7))
+    read = {column for text in found if text.startswith("not_null(") for column in [text[9:-1]]}
+    assert read == set(table.column_names[:5])
+    assert {"unique(id)", "zip -> city", "zip -> state"} <= found
+
+
+def test_where_rows_may_repeat_others_and_not_all_columns_were_read_only_values_and_keys_are_judged() -> None:
+    table = repeated().append_column("last", pa.array(range(2000)))
+    found = stopped_by(table, lambda look: look in (9, 10))
+    assert "not_null(base)" in found
+    assert not any("->" in text or "overlap" in text or "order" in text for text in found)
+
+
 @pytest.mark.parametrize("phase", ["reading", "values", "orders", "dependencies"])
 def test_ctrl_c_gives_what_was_found(phase: str) -> None:
     seen: list[str] = []
