@@ -72,7 +72,7 @@ def discover(
     kinds (`key`, `functional dependency`, `order rule`, `cross-column rule`, `row rule`, `other`). `schema`, `header`,
     `driver_bytes` and `persist` are as for `check`; for the other options see `refute.discovery.Options`. On Ctrl-C, or
     after `time_limit` seconds, the rules verified so far are returned, marked as partial; where they are few, with
-    keys and dependencies of few columns, if the rows are few and in this process, which takes another second at most.
+    keys and dependencies of few columns, if the rows are few and in this process, which takes about a second.
     `progress` is as for `check`.
 
     With `error`, rules may be broken: by `measure` g1 by that share of all pairs, each counted once whichever way round

@@ -26,9 +26,12 @@ from refute.discovery.tuning import STANDARD, Tuning
 from refute.discovery.work import Budget
 
 _SECONDS = 1.0  # that they may take, also where a limit is used up, and after Ctrl-C: else who waits longer has nothing
+_AT_MOST = 1.8  # that the first of them may take, on a machine that has much else to do
+_WIDE = 60  # columns beyond which rules of three predicates take far longer than those of two
 _SHARE = 0.1  # of a time limit, which is left for them
 _LONGEST = 4  # predicates
 _FEW = 256  # rules that a search may have verified for these to be added to them
+_KEPT = 2_000  # of these, the shortest: more take longer to be ranked than a search may go on after Ctrl-C
 _ASKED = "of = and != between two rows"
 
 
@@ -61,7 +64,7 @@ class FirstRules:
         boxes, longest = self._found()
         if not len(boxes):
             return outcome
-        found, kept = len(boxes), self.tuning.kept
+        found, kept = len(boxes), min(_KEPT, self.tuning.kept)
         if found > kept:
             masks = self.pairs.space.masks(boxes)
             boxes = boxes[np.sort(np.argsort(lengths(self.pairs.space, masks), kind="stable")[:kept])]
@@ -83,16 +86,17 @@ class FirstRules:
         inner = {place: slot for place, one in enumerate(whole.slots) if (slot := _equality(one)) is not None}
         space = PredicateSpace(tuple(inner.values()))
         boxes, longest = np.empty((0, space.words), np.uint64), 0
-        budget = Budget(replace(self.options, time_limit=_SECONDS))
+        budget = Budget(replace(self.options, time_limit=_AT_MOST))
         budget.report("short rules")
         if inner:
             evidence, complete = LocalPairs(self.pairs.relation, space, self.options, self.tuning).everything(budget)
             states = evidence.states_within(lambda: budget.expired) if complete else None
             last = min(_LONGEST, self.options.max_predicates or _LONGEST)
-            for most in range(min(2, last), last + 1):
-                if states is None or budget.expired:
-                    break
-                found, complete = inverted(space, states, budget, most, mirrored=True, tuning=self.tuning)
+            for most in range(min(2 if len(inner) > _WIDE else 3, last), last + 1):
+                with budget.within(_SECONDS / _AT_MOST if len(boxes) else 1.0):
+                    if states is None or budget.expired:
+                        break
+                    found, complete = inverted(space, states, budget, most, mirrored=True, tuning=self.tuning)
                 if complete or not longest:
                     boxes, longest = found, most if complete else 0
         return _placed(whole, inner, space.masks(boxes)), longest
