@@ -151,7 +151,9 @@ def misfits(errors: Sequence[SchemaError]) -> SchemaError:
     """One error for all rules that do not fit a table: the only one as it is, or all of them, a line each."""
     if len(errors) == 1:
         return errors[0]
-    return SchemaError("\n".join(map(str, errors)), problems=tuple(error.facts for error in errors))
+    problems = tuple({name: fact for name, fact in error.facts.items() if name != "quoted"} for error in errors)
+    quoted = tuple(shown for error in errors for shown in error.quoted)
+    return SchemaError("\n".join(map(str, errors)), problems=problems, quoted=quoted or None)
 
 
 def missing_file(path: str, kind: type[RefuteError] = DataError) -> RefuteError:

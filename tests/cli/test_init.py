@@ -70,11 +70,20 @@ def test_a_proposed_rule_warns_until_it_is_accepted(data: Path) -> None:
     assert "severity" not in text
 
 
-def test_a_table_that_speaks_for_nothing_gets_examples(tmp_path: Path) -> None:
+def test_a_table_that_speaks_for_nothing_gets_examples_and_an_exit_code_that_stops_a_pipeline(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     pq.write_table(pa.table({"a": pa.array([], pa.int64())}), tmp_path / "empty.parquet")
     file = tmp_path / "rules.yaml"
-    assert local("init", tmp_path / "empty.parquet", "--out", file) == Exit.HOLDS
+    for out in ("-", file):
+        assert run(["init", str(tmp_path / "empty.parquet"), "--out", str(out), "--engine", "local"]) == Exit.PARTIAL
+    assert "add a rule before you check" in capsys.readouterr().err
     assert "# No rule is proposed" in file.read_text()
+    unwritten = tmp_path / "none.yaml"
+    assert local("discover", tmp_path / "empty.parquet", "--out", unwritten) == Exit.PARTIAL
+    assert f"{unwritten} was not written" in capsys.readouterr().err
+    assert not unwritten.exists()
+    assert local("discover", tmp_path / "empty.parquet") == Exit.HOLDS, "where no file was asked for"
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -250,3 +251,31 @@ def test_rows_of_columns_that_arrow_cannot_choose_from_are_split_too() -> None:
     assert clean.column("v").to_pylist() == ["q"]
     assert dirty.column("v").to_pylist() == ["p", None]
     assert dirty.column("r").to_pylist() == ["x", "x"]
+
+
+@pytest.mark.parametrize("rule", ["row(qty >= 0)", "row(qty >= id)", "row(id <= qty)"])
+def test_a_column_that_a_few_cells_make_a_text_is_said_to_be_one_by_its_first_such_cell(rule: str) -> None:
+    rows = pa.table({"id": range(6), "qty": ["3", " 4.5", None, "n/a", "-1e3", "?"], "word": list("abc123")})
+    with pytest.raises(
+        SchemaError, match=r"'qty' is text because of cells such as 'n/a' in row 3; .*--null-values"
+    ) as error:
+        rf.check(rows, rule)
+    assert "Write it like" not in str(error.value)
+    assert "'n/a'" not in str(error.value.hiding(lambda _: True, "(hidden)"))
+    with pytest.raises(SchemaError, match=r"Did you mean 'qty'") as error:
+        rf.check(rows, [rule, "unique(qtyy)", "row(qty < 9)"])
+    assert str(error.value).count("'n/a'") == 2
+    hidden = error.value.hiding(lambda _: True, "(hidden)")
+    assert "'n/a'" not in str(hidden) + repr(hidden.facts)
+    with pytest.raises(SchemaError, match=r"Write it like") as error:
+        rf.check(rows, "row(word >= 0)")
+    assert "because" not in str(error.value)
+
+
+def test_cells_that_are_read_as_null_leave_a_column_of_numbers(tmp_path: Path) -> None:
+    file, rules = tmp_path / "day.csv", ["row(qty >= 0)", "not_null(qty)", "row(state in ('open', 'paid'))"]
+    file.write_text("id,qty,state\n0,3,open\n1,n/a,opne\n2,5,paid\n")
+    with pytest.raises(SchemaError, match="--null-values"):
+        rf.check(str(file), rules, engine="local")
+    report = rf.check(str(file), rules, engine="local", csv={"null_values": ["n/a"]})
+    assert [result.finding.holds for result in report] == [True, False, False]

@@ -1,8 +1,9 @@
-"""What a search says that was stopped before it verified any rule."""
+"""What a search says that was stopped before it verified many rules."""
 
 from __future__ import annotations
 
 import _thread
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -13,12 +14,14 @@ from refute.discovery.evidence.counted import Evidence
 from refute.discovery.first_rules import FirstRules
 from refute.discovery.guided.guided import Guided
 from refute.discovery.local import LocalPairs
-from refute.discovery.options import Options, Progress
+from refute.discovery.methods import searched
+from refute.discovery.options import Options, Progress, SearchMethod
 from refute.discovery.result.outcome import Outcome
 from refute.discovery.search import discover
 from refute.discovery.space.predicates import predicate_space
 from refute.discovery.space.turned import asked_boxes, asked_of
 from refute.discovery.table import LocalTable
+from refute.discovery.tuning import Tuning
 from refute.discovery.work import Budget, TimeIsUpError
 from refute.relation import Relation
 
@@ -44,7 +47,7 @@ def stopped(pairs: LocalPairs) -> Outcome:
 def test_they_are_all_short_rules_of_equal_columns(most: int, almost: int) -> None:
     table = numbers(60, 4, 6)
     pairs = pairs_of(table, Options(max_predicates=most, almost=almost, shared_values=0.0))
-    found = FirstRules(pairs, Options(max_predicates=most)).instead_of(stopped(pairs))
+    found = FirstRules(pairs, Options(max_predicates=most)).beside(stopped(pairs))
     expected = discover(table, cross_columns=False, max_predicates=most, operators=["=", "!="])
     space = asked_of(pairs.space)
     ours = [str(space.constraint(masks)) for masks in space.masks(asked_boxes(pairs.space, found.boxes)).tolist()]
@@ -57,13 +60,46 @@ def test_a_search_that_found_rules_keeps_them() -> None:
     pairs = pairs_of(numbers(30, 3, 5), Options())
     nothing = stopped(pairs)
     complete = Outcome(nothing.boxes, nothing.evidence, True, True, "tiles")
-    assert FirstRules(pairs, Options()).instead_of(complete) is complete
+    assert FirstRules(pairs, Options()).beside(complete) is complete
 
 
-def test_a_limit_that_is_long_over_leaves_them_little_time_but_never_claims_to_be_complete() -> None:
-    pairs = pairs_of(numbers(30, 3, 5), Options(time_limit=5.0))
-    found = FirstRules(pairs, Options(time_limit=5.0)).instead_of(stopped(pairs), left=-60.0)
-    assert not found.complete
+@pytest.mark.parametrize("method", ["tiles", "guided"])
+def test_a_limit_that_is_over_leaves_time_for_short_rules_whenever_the_search_was_stopped(method: str) -> None:
+    table, said = numbers(80, 10, 40), {}
+    for limit in (0.01, 0.03):
+        found = discover(table, time_limit=limit, method=method, shared_values=0.0)
+        said[limit] = {rule.text for rule in found.rules}
+        assert found.partial
+    keys = {rule.text for rule in discover(table, max_predicates=2, cross_columns=False, operators=["=", "!="]).rules}
+    for texts in said.values():
+        assert keys <= texts
+
+
+def test_what_was_verified_stays_beside_short_rules() -> None:
+    pairs = pairs_of(numbers(60, 4, 6), Options(shared_values=0.0))
+    whole = searched(pairs, Options(method=SearchMethod.TILES), Budget(Options())).boxes
+    space = asked_of(pairs.space)
+    verified = np.ascontiguousarray(whole[:: len(whole) // 20])
+    found = FirstRules(pairs, Options()).beside(replace(stopped(pairs), boxes=verified))
+    assert len(found.boxes) > len(verified)
+    assert (found.boxes[: len(verified)] == verified).all()
+    assert found.notes == ("nothing", *found.notes[1:])
+    assert "few rules; a short one found others: all of at most 4 predicates" in found.notes[1]
+    for box in found.boxes[len(verified) :]:
+        assert not any((box & ~other == 0).all() for other in verified), "what follows from a rule is not said"
+        assert any((box & ~other == 0).all() for other in whole), space.constraint(space.masks(box[None])[0].tolist())
+
+
+def test_notes_of_many_short_rules_do_not_contradict_each_other() -> None:
+    table, few = numbers(60, 8, 5), Tuning(kept=30)
+    found = discover(table, time_limit=0.02, method="tiles", tuning=few, shared_values=0.0)
+    assert len(found.rules) == 30
+    first, second = found.notes[-2:]
+    assert first.startswith(
+        "the search was stopped before it verified any rule; a short one found these: the 30 shortest"
+    )
+    assert second == "the search was stopped: rules not yet verified on all rows are missing"
+    assert not any("verified in time" in note or "all of" in note for note in found.notes)
 
 
 def test_they_are_left_out_where_all_pairs_take_long() -> None:

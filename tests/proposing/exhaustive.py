@@ -170,9 +170,12 @@ def _order(
         return out_of_order([(a, p[other][1]) for (a, _), other in zip(p, rng.permutation(len(p)), strict=True)])
 
     chance = sum(dealt(p) for _ in range(8) for p in judged) / 8
-    if by is not None and len(judged) > 1:
-        every = [point for p in points for point in p]
-        sizes = [0, *itertools.accumulate(map(len, points))]
+    inside = [point for p in points for point in p]
+    everywhere = [(a, sign * b) for a, b in zip(cells[x], cells[y], strict=True) if None not in (a, b)]
+    sizes = [0, *itertools.accumulate(map(len, points))]
+    alone = sum(map(bool, points)) == 1  # to deal the rows of one group to itself says nothing
+    pools = [] if by is None else [everywhere] if alone else [inside, everywhere]
+    for every in pools:
         found = 0
         for _ in range(8):
             mixed = [every[place] for place in rng.permutation(len(every))]

@@ -140,6 +140,33 @@ def test_shuffled_columns_say_nothing(seed: int) -> None:
                 assert one.kind in alone or name not in one.candidate.columns, one.text
 
 
+@pytest.mark.parametrize("second", [0, 2, 60])
+@pytest.mark.parametrize("others", ["null", "alone"])
+def test_groups_that_are_drawn_say_nothing_however_few_they_are(others: str, second: int) -> None:
+    said: set[str] = set()
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        x = rng.integers(0, 1000, 300)
+        y = np.where(rng.random(300) < 0.115, rng.integers(0, 3000, 300), x * 3)  # too many are wrong among all rows
+        team = [None if others == "null" else f"alone {row}" for row in range(300)]
+        for row in rng.permutation(300)[:180]:
+            team[row] = "a"
+        for row in rng.permutation(300)[:second]:
+            team[row] = "b"
+        said |= texts(rf.propose(pa.table({"x": x, "y": y, "team": team}), kinds="order rule"))
+    assert said <= {"order(x asc, y asc)"}
+
+
+def test_an_order_that_one_group_alone_obeys_is_said_of_it() -> None:
+    rng = np.random.default_rng(1)
+    team = rng.permutation(["a"] * 200 + [None] * 100)
+    x = rng.integers(0, 1000, 300)
+    y = np.where(team == "a", 3 * x, rng.integers(0, 3000, 300))
+    assert texts(rf.propose(pa.table({"x": x, "y": y, "team": team}), kinds="order rule")) == {
+        "order(x asc, y asc) by team"
+    }
+
+
 def test_a_key_of_two_columns_is_no_accident() -> None:
     rng = np.random.default_rng(756)
     lucky = pa.table({"a": rng.integers(0, 60, 300), "b": rng.integers(0, 70, 300)})
@@ -379,6 +406,54 @@ def test_columns_are_read_one_by_one_and_none_once_time_is_up(monkeypatch: pytes
     assert not read
     read_columns(Relation.of(table), table.column_names, 1)
     assert read == [(name,) for name in table.column_names]  # wide tables are not looked at as a whole for each
+
+
+class Looks(Budget):
+    """Time that is up at some looks at the clock."""
+
+    def __init__(self, up: Callable[[int], bool]) -> None:
+        super().__init__(Options(threads=1))
+        self.looks, self.up = 0, up
+
+    @property
+    def expired(self) -> bool:
+        self.looks += 1
+        return self.up(self.looks)
+
+
+def stopped_by(table: pa.Table, up: Callable[[int], bool]) -> set[str]:
+    """What a search says that finds its time to be up at some looks at the clock."""
+    relation = Relation.of(table)
+    search = ProposalSearch(relation, [], Looks(up))
+    search.read(relation.names)
+    search.candidates()
+    assert not search.complete
+    return {str(one) for one in search.found}
+
+
+def test_keys_and_what_columns_hold_are_known_first() -> None:
+    table = people(300)
+    seen: list[str] = []
+    rf.propose(table, progress=lambda step: seen.append(step.phase.partition(",")[0]))
+    assert list(dict.fromkeys(seen))[:3] == ["reading columns", "values", "dependencies"]
+    found = stopped_by(table, lambda look: look > 2 * table.num_columns + 1)
+    assert {"unique(id)", "row(sex in ('f', 'm'))", "row(salary >= 0)"} <= found
+    assert {f"not_null({name})" for name in table.column_names} <= found
+
+
+def test_where_reading_takes_half_of_the_time_the_rest_is_for_the_columns_that_were_read() -> None:
+    table = people(300)
+    found = stopped_by(table, lambda look: look in (6, 7))
+    read = {column for text in found if text.startswith("not_null(") for column in [text[9:-1]]}
+    assert read == set(table.column_names[:5])
+    assert {"unique(id)", "zip -> city", "zip -> state"} <= found
+
+
+def test_where_rows_may_repeat_others_and_not_all_columns_were_read_only_values_and_keys_are_judged() -> None:
+    table = repeated().append_column("last", pa.array(range(2000)))
+    found = stopped_by(table, lambda look: look in (9, 10))
+    assert "not_null(base)" in found
+    assert not any("->" in text or "overlap" in text or "order" in text for text in found)
 
 
 @pytest.mark.parametrize("phase", ["reading", "values", "orders", "dependencies"])

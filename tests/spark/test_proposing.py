@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
@@ -31,12 +32,23 @@ def same(here: Heads, there: Heads) -> None:
     assert (there.notes, there.n_rows, there.complete) == (here.notes, here.n_rows, here.complete)
 
 
+def one_group() -> pa.Table:
+    """An order that the rows of one group obey, those of no group do not, and a group that is drawn says nothing of."""
+    rng = np.random.default_rng(1)
+    team = rng.permutation(["a"] * 200 + [None] * 100)
+    x = rng.integers(0, 1000, 300)
+    y = np.where(team == "a", 3 * x, rng.integers(0, 3000, 300))
+    z = np.where(rng.random(300) < 0.115, rng.integers(0, 3000, 300), x * 3)
+    return pa.table({"x": x, "y": y, "z": z, "team": team, "drawn": rng.permutation(team)})
+
+
 def tables() -> Iterator[tuple[str, pa.Table, int]]:
     """A table by name, and how many columns there may be on the left."""
     yield "people", people(500, 3), 2
     yield "odd", odd(400, 1), 3
     yield "repeated", repeated(400, 40), 1
     yield "one row", people(1), 2
+    yield "one group", one_group(), 1
 
 
 @pytest.mark.parametrize(("table", "max_left"), [pytest.param(t, m, id=name) for name, t, m in tables()])

@@ -72,8 +72,9 @@ def discover(
     condition as in rules, such as `state = 'NY' and salary > 0`, on both engines. `kinds` keeps only rules of the named
     kinds (`key`, `functional dependency`, `order rule`, `cross-column rule`, `row rule`, `other`). `schema`, `header`,
     `driver_bytes` and `persist` are as for `check`; for the other options see `refute.discovery.Options`. On Ctrl-C, or
-    after `time_limit` seconds, the rules verified so far are returned, marked as partial; where there are none, keys
-    and dependencies of few columns, if the rows are few and in this process. `progress` is as for `check`.
+    after `time_limit` seconds, the rules verified so far are returned, marked as partial; where they are few, with
+    keys and dependencies of few columns, if the rows are few and in this process, which takes about a second.
+    `progress` is as for `check`.
 
     With `error`, rules may be broken: by `measure` g1 by that share of all pairs, each counted once whichever way round
     it breaks the rule; by g2 with that share of rows in violations; by g3 with that share of rows to blame, as

@@ -120,7 +120,8 @@ def command(
     DATA is a path or glob of CSV, JSON, Parquet or ORC files, or a catalog table. A rule is proposed where far fewer
     rows break it than would by chance. With --complete, every minimal rule that the rows obey is found, which takes far
     longer and gives many more. With --out, rules are written to a rule file, as proposals to keep or drop: each has the
-    tolerance that the rows need, so `refute check` passes on them.
+    tolerance that the rows need, so `refute check` passes on them; where there are none, no file is written, and the
+    exit code is 4.
     """
     _require_fitting(complete, options)
     require_apart([out, html_file], [("DATA", data)])
@@ -156,7 +157,8 @@ def command(
         html_file.write(found.to_html(name=data), opened)
     if out is not None and not len(found) + len(found.almost):
         say(f"no rule was found, so {in_one_line(out.text)} was not written", err=True)
-    elif out is not None:
+        return Exit.PARTIAL
+    if out is not None:
         out.write(found.to_yaml(), opened)
         if not options.quiet and not out.is_stdout:
             written = counted_rules(len(found) + len(found.almost), "proposed rule")

@@ -1,4 +1,4 @@
-"""What a search that was stopped before it verified any rule can still say: keys and dependencies of few columns.
+"""What a search that was stopped before it verified many rules can still say: keys and dependencies of few columns.
 
 With comparisons across columns there may be hundreds of them, and no rule is verified before all pairs were compared in
 all of these ways. Whether columns are equal is known of all pairs of some thousand rows within milliseconds, and rules
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refute.discovery.inversion.inverted import inverted
+from refute.discovery.inversion.minimal import lengths
 from refute.discovery.local import LocalPairs
 from refute.discovery.options import Options
 from refute.discovery.result.outcome import Outcome
@@ -24,12 +25,14 @@ from refute.discovery.space.states import kind_of
 from refute.discovery.tuning import STANDARD, Tuning
 from refute.discovery.work import Budget
 
-_SECONDS = 1.0  # that they may take, unless the time limit is less
-_OVER = 0.5  # seconds by which they may go over a limit that is nearly used up, and that they have after Ctrl-C
-_LEAST = 0.2  # that they have after a search that took more
+_SECONDS = 1.0  # that they may take, also where a limit is used up, and after Ctrl-C: else who waits longer has nothing
+_AT_MOST = 1.8  # that the first of them may take, on a machine that has much else to do
+_WIDE = 60  # columns beyond which rules of three predicates take far longer than those of two
 _SHARE = 0.1  # of a time limit, which is left for them
 _LONGEST = 4  # predicates
-_SOUGHT = "the search was stopped before it verified any rule; these are"
+_FEW = 256  # rules that a search may have verified for these to be added to them
+_KEPT = 2_000  # of these, the shortest: more take longer to be ranked than a search may go on after Ctrl-C
+_ASKED = "of = and != between two rows"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +44,6 @@ class FirstRules:
     tuning: Tuning = STANDARD
 
     @property
-    def seconds(self) -> float:
-        """How long they may take."""
-        limit = self.options.time_limit
-        return _SECONDS if limit is None else min(_SECONDS, limit)
-
-    @property
     def share(self) -> float:
         """What is left of the time limit for the search itself."""
         limit = self.options.time_limit
@@ -55,22 +52,33 @@ class FirstRules:
     @property
     def are_quick(self) -> bool:
         """Whether all pairs are looked at in a fraction of that time, by an estimate."""
-        n_rows = self.pairs.n_rows
-        return n_rows * (n_rows - 1) // 2 * self.pairs.costs.pair < self.seconds / 2 and not self.options.error
+        n_rows, limit = self.pairs.n_rows, self.options.time_limit
+        seconds = _SECONDS if limit is None else min(_SECONDS, limit)
+        return n_rows * (n_rows - 1) // 2 * self.pairs.costs.pair < seconds / 2 and not self.options.error
 
-    def instead_of(self, outcome: Outcome, left: float | None = None) -> Outcome:
-        """The outcome of a search that was stopped, with these rules where it has none; `left` is of its time limit."""
-        if outcome.complete or len(outcome.boxes):
+    def beside(self, outcome: Outcome) -> Outcome:
+        """The outcome of a search that was stopped, with these rules where it has few."""
+        verified = len(outcome.boxes)
+        if outcome.complete or verified > _FEW:
             return outcome
-        boxes, longest = self._found(self.seconds if left is None else min(self.seconds, max(left + _OVER, _LEAST)))
+        boxes, longest = self._found()
         if not len(boxes):
             return outcome
-        which = f"all of at most {longest} predicates" if longest else "some of those"
-        note = f"{_SOUGHT} {which} of = and != between two rows"
-        return replace(outcome, boxes=boxes, notes=(note,))
+        found, kept = len(boxes), min(_KEPT, self.tuning.kept)
+        if found > kept:
+            masks = self.pairs.space.masks(boxes)
+            boxes = boxes[np.sort(np.argsort(lengths(self.pairs.space, masks), kind="stable")[:kept])]
+        few = f"the {kept:,} shortest of {found:,}" if found > kept else "all" if longest else "some"
+        which = f"{few} of at most {longest} predicates {_ASKED}" if longest else f"{few} {_ASKED}"
+        if not verified:
+            note = f"the search was stopped before it verified any rule; a short one found these: {which}"
+            return replace(outcome, boxes=boxes, notes=(note,))
+        note = f"the search was stopped when it had verified few rules; a short one found others: {which}"
+        fresh = boxes[~_within(boxes, outcome.boxes)]
+        return replace(outcome, boxes=np.concatenate([outcome.boxes, fresh]), notes=(*outcome.notes, note))
 
-    def _found(self, seconds: float) -> tuple[Words, int]:
-        """The boxes in the whole space that are found in so many seconds, and the predicates up to which they are all.
+    def _found(self) -> tuple[Words, int]:
+        """The boxes in the whole space that are found in this time, and the predicates up to which they are all.
 
         That is 0 where some are missing.
         """
@@ -78,16 +86,17 @@ class FirstRules:
         inner = {place: slot for place, one in enumerate(whole.slots) if (slot := _equality(one)) is not None}
         space = PredicateSpace(tuple(inner.values()))
         boxes, longest = np.empty((0, space.words), np.uint64), 0
-        budget = Budget(replace(self.options, time_limit=seconds))
+        budget = Budget(replace(self.options, time_limit=_AT_MOST))
         budget.report("short rules")
         if inner:
             evidence, complete = LocalPairs(self.pairs.relation, space, self.options, self.tuning).everything(budget)
             states = evidence.states_within(lambda: budget.expired) if complete else None
             last = min(_LONGEST, self.options.max_predicates or _LONGEST)
-            for most in range(min(2, last), last + 1):
-                if states is None or budget.expired:
-                    break
-                found, complete = inverted(space, states, budget, most, mirrored=True, tuning=self.tuning)
+            for most in range(min(2 if len(inner) > _WIDE else 3, last), last + 1):
+                with budget.within(_SECONDS / _AT_MOST if len(boxes) else 1.0):
+                    if states is None or budget.expired:
+                        break
+                    found, complete = inverted(space, states, budget, most, mirrored=True, tuning=self.tuning)
                 if complete or not longest:
                     boxes, longest = found, most if complete else 0
         return _placed(whole, inner, space.masks(boxes)), longest
@@ -113,3 +122,11 @@ def _placed(whole: PredicateSpace, inner: Mapping[int, Slot], found: NDArray[np.
             same = reduce(and_, map(kind.mask, operators), kind.full)
             masks[column == mask, place] = same
     return whole.boxes(masks)
+
+
+def _within(boxes: Words, others: Words) -> NDArray[np.bool_]:
+    """Which boxes lie within one of the others, so that their rules follow from its rule."""
+    inside = np.zeros(len(boxes), np.bool_)
+    for other in others:
+        inside |= ~(boxes & ~other).any(axis=1)
+    return inside

@@ -16,7 +16,7 @@ from refute.discovery.work import Budget
 def searched(pairs: Pairs, options: Options, budget: Budget, tuning: Tuning = STANDARD) -> Outcome:
     """The rules of these pairs, by the method that the options name or that is quickest; Ctrl-C ends the search.
 
-    Of a search that was stopped before it verified any rule, some short ones are given that are quickly found.
+    To those of a search that was stopped before it verified many, short ones are added that are quickly found.
     """
     first = FirstRules(pairs, options, tuning) if isinstance(pairs, LocalPairs) else None
     if first is None or not first.are_quick:
@@ -24,7 +24,7 @@ def searched(pairs: Pairs, options: Options, budget: Budget, tuning: Tuning = ST
     with budget.within(first.share):
         found = _by_method(pairs, options, budget, tuning)
     try:
-        return first.instead_of(found, 0.0 if budget.interrupted else budget.left)
+        return first.beside(found)
     except KeyboardInterrupt:
         budget.interrupt()
         return found

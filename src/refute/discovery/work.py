@@ -50,11 +50,6 @@ class Budget:
         return self._limit is not None and self._watch.seconds > self._limit * self._share
 
     @property
-    def left(self) -> float | None:
-        """The seconds that are left of the time limit, below zero if it is over; None where there is none."""
-        return None if self._limit is None else self._limit - self._watch.seconds
-
-    @property
     def interrupted(self) -> bool:
         """Whether the user asked to stop."""
         return self._stop.is_set()

@@ -1,7 +1,8 @@
 """Order rules inside groups, in both directions: one column never falls, or never rises, as another rises.
 
 Chance deals the second column anew inside each group; and where there are groups, it deals rows to groups of the same
-sizes, or any groups would do for an order that nearly holds among all rows.
+sizes, or any groups would do for an order that nearly holds among all rows. It deals those that are in groups, and then
+all, or which rows are in groups at all would count as something that the groups say.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ class OrderSearch:
         by = () if group is None else (self.columns[group].name,)
         found: list[Candidate] = []
         for y, form in self._possible(rows, starts, group, x):
-            figures = self.figures(rows, starts, column, self.columns[y], form)
+            figures = self.figures(rows, starts, column, self.columns[y], form, grouped=group is not None)
             if figures is not None:
                 found.append(Candidate(RuleShape.ORDER, by, (column.name, self.columns[y].name), figures, form))
         return found
@@ -85,7 +86,7 @@ class OrderSearch:
     def judged(self, group: int | None, x: int, y: int, form: str) -> list[Candidate]:
         """One order rule, where it is good enough."""
         rows, starts = self.sorted_rows(Grouping.whole(self.n_rows) if group is None else self.singles[group], x)
-        figures = self.figures(rows, starts, self.columns[x], self.columns[y], form)
+        figures = self.figures(rows, starts, self.columns[x], self.columns[y], form, grouped=group is not None)
         by = () if group is None else (self.columns[group].name,)
         names = (self.columns[x].name, self.columns[y].name)
         return [] if figures is None else [Candidate(RuleShape.ORDER, by, names, figures, form)]
@@ -112,16 +113,18 @@ class OrderSearch:
         blamed = sure_blame(rows, starts, values, codes, np.array(ys, np.int64), self._sketches, most, self.halt)
         return ys, blamed
 
-    def _dealt_to_groups(self, rows: Ids, starts: Longs, x: CodedColumn, y: CodedColumn, sign: int) -> float:
-        """The rows to blame where the points are dealt to groups anew: what any groups of these sizes would do."""
-        present = y.values[rows] >= 0
-        sizes = np.sort(np.add.reduceat(present, starts[:-1], dtype=np.int64))
-        kept = rows[present]
+    @staticmethod
+    def _sizes(rows: Ids, starts: Longs, y: CodedColumn) -> Longs:
+        """How many rows of each group have a value in a column, ascending."""
+        return np.sort(np.add.reduceat(y.values[rows] >= 0, starts[:-1], dtype=np.int64))
+
+    def _dealt_to_groups(self, kept: np.ndarray, sizes: Longs, x: CodedColumn, y: CodedColumn, sign: int) -> float:
+        """The rows to blame where some rows are dealt to groups anew: what any groups of these sizes would do."""
         points = x.values[kept].astype(np.int64)
         points <<= 32
         points |= y.values[kept]
         bounds = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        every = np.arange(len(points), dtype=np.int32)
+        every = np.arange(bounds[-1], dtype=np.int32)
         blame = 0
         for number in range(_MANY_DEALS):
             seed = np.uint64(self.seed + number)
@@ -134,7 +137,19 @@ class OrderSearch:
                 return float(blame)
         return blame / _MANY_DEALS
 
-    def figures(self, rows: Ids, starts: Longs, x: CodedColumn, y: CodedColumn, form: str) -> Figures | None:
+    def _by_any_groups(self, rows: Ids, starts: Longs, x: CodedColumn, y: CodedColumn, sign: int) -> Iterator[float]:
+        """The rows to blame where groups of these sizes have other rows: of those in groups, then of all."""
+        sizes = self._sizes(rows, starts, y)
+        inside = rows[y.values[rows] >= 0]
+        if np.count_nonzero(sizes) > 1:
+            yield self._dealt_to_groups(inside, sizes, x, y, sign)
+        everywhere = np.flatnonzero((x.values >= 0) & (y.values >= 0))
+        if np.count_nonzero(sizes) == 1 or len(everywhere) > len(inside):
+            yield self._dealt_to_groups(everywhere, sizes, x, y, sign)
+
+    def figures(
+        self, rows: Ids, starts: Longs, x: CodedColumn, y: CodedColumn, form: str, *, grouped: bool
+    ) -> Figures | None:
         """The figures of one order, of rows by group and x, that is good enough."""
         limits, seed, sign = self.limits, np.uint64(self.seed), FORMS[form]
         total, chance_at_most = most_by_chance(rows, starts, x.values, y.values, np.zeros(y.size, np.int64))
@@ -153,7 +168,12 @@ class OrderSearch:
             chance = order_blame(rows, starts, x.values, y.values, sign, seed, deals, most)[2] / deals
             if chance >= _FEW_ROWS:
                 break
-        if groups > 1 and chance >= limits.chance:
-            chance = min(chance, self._dealt_to_groups(rows, starts, x, y, sign))
+        for dealt in self._by_any_groups(rows, starts, x, y, sign) if grouped else ():
+            if not self._is_enough(Figures(total, groups, blame, chance), least):
+                return None
+            chance = min(chance, dealt)
         figures = Figures(total, groups, blame, chance)
-        return figures if chance >= least and figures.score >= limits.order_lift else None
+        return figures if self._is_enough(figures, least) else None
+
+    def _is_enough(self, figures: Figures, least: float) -> bool:
+        return (figures.chance or 0.0) >= least and figures.score >= self.limits.order_lift

@@ -28,6 +28,8 @@ from refute.runtime.compiling import Stopwatch
 
 Task = Callable[[], list[Candidate]]
 _SHOWN = 5  # names in a note
+_READING = 0.5  # of a time limit, which columns may be read for
+_HELD = {RuleShape.DOMAIN, RuleShape.NOT_NULL}
 FOLLOWING = {RuleShape.KEY, RuleShape.DEPENDENCY, RuleShape.ORDER, RuleShape.NO_OVERLAP}  # grouped by dependencies
 
 
@@ -132,42 +134,49 @@ class ProposalSearch:
     pruned: bool = True
     complete: bool = True
     all_rows: AllRows | None = None  # where those that repeat others are left out
+    repeats: bool = False  # whether rows may repeat others and are not left out, so only values and keys can be judged
     tried: int = 0
     found: list[Candidate] = field(default_factory=list)
 
     def read(self, names: Sequence[str]) -> list[str]:
-        """Read the columns; gives what is to be said where rows that repeat others are left out."""
-        self.columns = read_columns(self.relation, names, self.budget.threads, self.budget)
-        self.complete = not self.budget.expired
-        if not self.complete:  # only keys are looked for, and among all rows
-            return []
-        few = distinct_rows(self.relation, self.columns)
-        if few is None:
-            return []
-        note = repeated_note(len(few), self.relation.n_rows)
-        apart = frozenset(one.name for one in whole_row_columns(self.columns, self.relation.n_rows)[1])
-        self.all_rows = AllRows(self.relation, self.columns, apart, self.limits, self.seed)
-        chosen = np.zeros(self.relation.n_rows, np.bool_)
-        chosen[few] = True
-        self.relation = self.relation.filter(chosen)
-        self.columns = read_columns(self.relation, names, self.budget.threads, self.budget)
-        self.complete = not self.budget.expired
-        return [note]
+        """Read the columns; gives what is to be said where rows that repeat others are left out.
+
+        Where time is short, some of them are read, and the rest of the time is for rules about these.
+        """
+        with self.budget.within(_READING):
+            self.columns = read_columns(self.relation, names, self.budget.threads, self.budget)
+            self.complete = not self.budget.expired
+            few = distinct_rows(self.relation, self.columns)  # where all columns are known, more rows may differ
+            self.repeats = few is not None and not self.complete
+            if few is None or not self.complete:
+                return []
+            note = repeated_note(len(few), self.relation.n_rows)
+            apart = frozenset(one.name for one in whole_row_columns(self.columns, self.relation.n_rows)[1])
+            self.all_rows = AllRows(self.relation, self.columns, apart, self.limits, self.seed)
+            chosen = np.zeros(self.relation.n_rows, np.bool_)
+            chosen[few] = True
+            self.relation = self.relation.filter(chosen)
+            self.columns = read_columns(self.relation, names, self.budget.threads, self.budget)
+            self.complete = not self.budget.expired
+            return [note]
 
     def candidates(self) -> list[Candidate]:
         """All candidates that are good enough; those found so far where the search was stopped."""
         n_rows, limits, seed, halt = self.relation.n_rows, self.limits, self.seed, self.budget.halt
-        known = DependencySearch(self.columns, n_rows, limits, seed, self.pruned, halt)
         self.found += self._single_keys()
         keyed = keys_among(self.columns, n_rows, limits)
-        keys = frozenset(place for place, column in enumerate(self.columns) if column.name in keyed)
-        self._dependencies(known, 1)
         rows = WithinRows(self.relation, self.columns, n_rows, limits)
+        if _HELD & self.shapes:
+            self._done("values", rows.domains(keyed))
+        if self.repeats or self.budget.expired:
+            self.complete = self.complete and self.shapes <= _HELD
+            return self.found
+        keys = frozenset(place for place, column in enumerate(self.columns) if column.name in keyed)
+        known = DependencySearch(self.columns, n_rows, limits, seed, self.pruned, halt)
+        self._dependencies(known, 1)
         compared: list[Candidate] = []
         if {RuleShape.COMPARISON, RuleShape.NO_OVERLAP} & self.shapes:
             compared = self._done("comparisons", rows.comparisons())
-        if {RuleShape.DOMAIN, RuleShape.NOT_NULL} & self.shapes:
-            self._done("values", rows.domains(keyed))
         if RuleShape.NO_OVERLAP in self.shapes:
             spans = SpanSearch(self.relation, self.columns, known.singles, n_rows, limits, seed, self.pruned)
             self._done("spans", spans.tasks(compared))

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from refute.errors import SchemaError
 from refute.faults import misfits, unknown_column
@@ -17,6 +20,8 @@ from refute.relation.types import READABLE, ColumnType, Family, clash, constant_
 if TYPE_CHECKING:
     from refute.language.rulebook import Rule
     from refute.relation.relation import Relation
+
+_NUMBER = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
 
 
 def check_rules(relation: Relation, rules: Iterable[Rule], key: Sequence[str] = ()) -> None:
@@ -78,17 +83,21 @@ def check_predicate(relation: Relation, predicate: Predicate, rule: str | None =
         hint = clash(left.family, other.family)
         if hint is not None:
             names = (left.name, other.name)
-            raise SchemaError(f"cannot compare {left} with {other}{where}. {hint}", columns=names, rule=rule)
+            slip = _slip(relation, left, other.family) or _slip(relation, other, left.family)
+            message = f"cannot compare {left} with {other}{where}. {slip.hint if slip else hint}"
+            raise SchemaError(message, columns=names, rule=rule, row=slip and slip.row, quoted=slip and slip.quoted)
         return
     literal = constant_family(right.value)
     hint = literal_clash(left.family, literal)
     if hint is not None:
-        written = _written(right.value)
+        written, slip = _written(right.value), _slip(relation, left, literal)
         raise SchemaError(
-            f"cannot compare {left} with the {literal.value} {written}{where}. {hint}",
+            f"cannot compare {left} with the {literal.value} {written}{where}. {slip.hint if slip else hint}",
             column=left.name,
             value=right.value,
             rule=rule,
+            row=slip and slip.row,
+            quoted=slip and slip.quoted,
         )
 
 
@@ -113,6 +122,43 @@ def _check_formula(relation: Relation, name: str, rule: str | None, where: str) 
         return relation.type_of(name)
     except SchemaError as error:
         raise SchemaError(f"{error}{where}", columns=sources_of(name), rule=rule) from None
+
+
+class _Slip(NamedTuple):
+    """The first cell by which a column of numbers became one of text."""
+
+    column: str
+    row: int
+    cell: str
+
+    @property
+    def hint(self) -> str:
+        """What to do about it."""
+        return (
+            f"{self.column!r} is text because of cells such as {self.cell!r} in row {self.row:,}; cells that stand for "
+            "no value can be read as null (null_values of csv=, or --null-values for the command)"
+        )
+
+    @property
+    def quoted(self) -> tuple[tuple[str, str], ...]:
+        """What the message shows of it."""
+        return ((self.column, repr(self.cell)),)
+
+
+def _slip(relation: Relation, column: ColumnType, other: Family) -> _Slip | None:
+    """The first cell of a text that is no number, where most are numbers and one is compared with them.
+
+    There are no rows to look at where only the types of a table are known, as on Spark.
+    """
+    if column.family is not Family.STRING or not other.is_number or relation.computes(column.name) is not None:
+        return None
+    cells = relation.column(column.name).cast(pa.string())
+    numbers = pc.match_substring_regex(cells, _NUMBER)
+    others = pc.invert(numbers)
+    if not 2 * (pc.sum(others).as_py() or 0) < len(cells) - cells.null_count:
+        return None
+    row = pc.index(others, True).as_py()
+    return _Slip(column.name, row, cells[row].as_py())
 
 
 def _written(value: Value) -> str:

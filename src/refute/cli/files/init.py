@@ -59,7 +59,8 @@ def command(
     """Write a rule file for DATA: the rules that its rows support, as proposals to keep or drop.
 
     `refute check` passes on the same rows, as each rule has the tolerance that they need. Proposed rules only warn
-    until `status: proposed` is deleted. The first line leads YAML editors to the schema.
+    until `status: proposed` is deleted. The first line leads YAML editors to the schema. Where no rule is proposed, the
+    file has examples to start from, and the exit code is 4, as nothing can be checked yet.
     """
     from refute.language.rulebook.commented import schema_line
 
@@ -82,6 +83,7 @@ def command(
     about = f"Rules that refute proposed for {data}: {counted_rules(len(found))}."
     notes = [f"Note: {note}." for note in found.notes]
     text = found.written(schema_line(), about, *notes, *(() if len(found) else _EXAMPLES))
+    outcome = Exit.PARTIAL if found.partial or not len(found) else Exit.HOLDS  # a file without rules is no rule file
     out.write(text, opened)
     if not options.quiet and not out.is_stdout:
         if not len(found):
@@ -91,4 +93,4 @@ def command(
         else:
             say(f"wrote {counted_rules(len(found), 'proposed rule')} to {in_one_line(out.text)}", err=True)
             say_next(out)
-    return Exit.PARTIAL if found.partial else Exit.HOLDS
+    return outcome
