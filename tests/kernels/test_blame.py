@@ -186,6 +186,7 @@ def test_candidates_come_back_by_tier_then_by_doubts_left_unless_they_clash(data
     kinds, starts = np.array([SAME, LESS, OTHER], np.int64), np.array([0, 1, 3], np.int64)
     s, t = (np.array([[data.draw(st.integers(0, 2)) for _ in met] for _ in kinds], np.int64) for _ in range(2))
     at = {int(row): place for place, row in enumerate(met)}
+    times = np.array([data.draw(st.integers(1, 2)) for _ in range(n)], np.int64)
 
     def compared(i: int, j: int) -> bool:
         return bool(s[0, i] == t[0, j] or (s[1, i] < t[1, j] and s[2, i] != t[2, j]))
@@ -213,10 +214,19 @@ def test_candidates_come_back_by_tier_then_by_doubts_left_unless_they_clash(data
         here = (met >= first) & (met < last)
         own = met[here]
         sides = np.ascontiguousarray(s[:, here]), np.ascontiguousarray(t[:, here])
-        give_back((first, last), tiers, (groups, pairs), (sizes, members), live, states, (kinds, starts, own), sides)
+        give_back(
+            (first, last),
+            tiers,
+            (groups, pairs),
+            (sizes, members),
+            live,
+            states,
+            (kinds, starts, own, times[own]),
+            sides,
+        )
         while candidates := [i for i in waiting if first <= i < last]:
             doubts = {
-                i: sum(by_pair(i, j) for j in candidates if j != i)
+                i: sum(int(times[j]) * by_pair(i, j) for j in candidates if j != i)
                 + sum(any(by_group(rule, i, j) for j in waiting | set(back)) for rule in range(2))
                 for i in candidates
             }

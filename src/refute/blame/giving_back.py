@@ -21,7 +21,7 @@ from refute.kernels.blame.giving_back import (
 )
 from refute.plan.problem import Comparison
 
-BLOCK = 1 << 12  # candidates that are held against each other at once
+BLOCK = 1 << 13  # candidates that are held against each other at once
 
 
 def spared(
@@ -50,13 +50,14 @@ def spared(
     for contest in contests:
         rows = rows[contest.violations(rows, kept) == 0]
     grouped, paired = _rivals(by_group, rows, len(kept)), _rivals(by_pair, rows, len(kept))
-    order = np.lexsort((busy[rows], grouped + paired, -trust[rows]))
-    rows, meets = rows[order], paired[order] > 0
+    level = np.stack([-trust[rows], grouped + paired, busy[rows]])
+    order = np.lexsort(level[::-1])
+    rows, level, meets = rows[order], level[:, order], paired[order] > 0
+    times = np.ones(len(kept), np.int64) if not contests or contests[0].times is None else contests[0].times
+    ends, tiers = _blocks(level, np.where(meets, times[rows], 0), block_rows)
     states = np.full(len(rows), WAITING, np.int8)
-    tiers = np.cumsum(np.diff(trust[rows], prepend=0) != 0)
     places, members, live = _grouped(by_group, rows)
     back = np.zeros(len(kept), np.bool_)
-    ends = [0, *(np.flatnonzero(meets)[block_rows - 1 : -1 : block_rows] + 1).tolist(), len(rows)]
     for first, last in pairwise(ends):
         met = first + np.flatnonzero(meets[first:last])
         if first > 0:
@@ -75,7 +76,7 @@ def spared(
             members,
             live,
             states,
-            (np.array([kind for kinds, _, _ in compared for kind in kinds], np.int64), starts, met),
+            (np.array([kind for kinds, _, _ in compared for kind in kinds], np.int64), starts, met, times[rows[met]]),
             (
                 np.concatenate([none, *(s for _, s, _ in compared)]),
                 np.concatenate([none, *(t for _, _, t in compared)]),
@@ -83,6 +84,36 @@ def spared(
         )
     back[rows[states == TAKEN]] = True
     return kept | back
+
+
+def _blocks(level: Longs, met: Longs, most: int) -> tuple[list[int], Longs]:
+    """Where blocks of candidates begin, and where the last ends, and the tier of each.
+
+    Candidates of one level are equals but for their doubts, and stand in one block, so rows are chosen alike whether
+    they come one by one or as one that stands for many. `met` says how many rows of each clash by comparisons. Where
+    these are more than `most`, candidates of a level come in their turn, each in a tier of its own.
+    """
+    n = len(met)
+    begins = np.flatnonzero(np.append(True, (np.diff(level) != 0).any(axis=0))) if n else np.zeros(0, np.int64)
+    tiers = np.cumsum(np.diff(level[0], prepend=0) != 0)
+    ends, size = [0], 0
+    sizes = np.add.reduceat(met, begins) if n else met
+    large = sizes > most
+    for at in np.flatnonzero(sizes):
+        size += int(sizes[at])
+        if size > most:
+            if begins[at] > ends[-1]:
+                ends.append(int(begins[at]))
+            size = int(sizes[at])
+        if large[at]:
+            last = int(begins[at + 1]) if at + 1 < len(begins) else n
+            own = np.flatnonzero(met[ends[-1] : last]) + ends[-1]
+            ends.extend((own[most::most]).tolist())
+            ends.append(last)
+            size = 0
+    in_turn = np.repeat(large, np.diff(np.append(begins, n))) if n else large
+    tiers = np.cumsum(np.append(True, (np.diff(tiers) != 0) | in_turn[1:] | in_turn[:-1])) if n else tiers
+    return ([*ends, n] if ends[-1] < n or n == 0 else ends), tiers.astype(np.int64)
 
 
 def _rivals(contests: Sequence[Contest], rows: Longs, n_rows: int) -> Longs:

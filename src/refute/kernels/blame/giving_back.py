@@ -62,21 +62,22 @@ def give_back(
     members: tuple[Longs, Longs],
     live: tuple[Longs, Longs, Longs],
     states: States,
-    rules: tuple[Longs, Longs, Longs],
+    rules: tuple[Longs, Longs, Longs, Longs],
     sides: tuple[Table, Table],
 ) -> None:
     """Takes candidates `block[0]` to `block[1]` that clash with none taken before: of those still waiting always one of
     the lowest tier, of these one with the fewest doubts left, of these the first.
 
-    A doubt is a group in which candidates of another pair wait, or a candidate of the block that waits and clashes by
-    comparisons. `places` are groups and pairs as `count_open` has them, `members` starts and members as `list_members`
-    has them, `live` what `count_open` counted; these and `states` are kept up, also for candidates of later blocks.
-    Comparisons `starts[r]` to `starts[r + 1]` of a rule, by `kinds`, are asked of `met`, some candidates of the block,
-    ascending: `rules` is (kinds, starts, met), `sides` (comparisons, met) integers for `s` and `t`.
+    A doubt is a group in which candidates of another pair wait, or a row that one of the block stands for that waits
+    and clashes by comparisons. `places` are groups and pairs as `count_open` has them, `members` starts and members as
+    `list_members` has them, `live` what `count_open` counted; these and `states` are kept up, also for candidates of
+    later blocks. Comparisons `starts[r]` to `starts[r + 1]` of a rule, by `kinds`, are asked of `met`, some candidates
+    of the block, ascending: `rules` is (kinds, starts, met, how many rows each of these stands for), `sides` has
+    (comparisons, met) integers for `s` and `t`.
     O(rules times candidates) over all blocks, n log n of each, and the square of those met.
     """
     first, last = block
-    kinds, starts, met = rules
+    kinds, starts, met, times = rules
     doubts = live[2]
     met_at = np.full(last - first, -1, np.int64)
     for at in range(len(met)):
@@ -84,9 +85,9 @@ def give_back(
         for other in range(at):
             waits = states[met[at]] == WAITING and states[met[other]] == WAITING
             if waits and _clash(kinds, starts, sides, at, other):
-                doubts[met[at]] += 1
-                doubts[met[other]] += 1
-    fallen, eased = np.empty(len(states), np.int64), np.empty(len(members[1]) + len(met), np.int64)
+                doubts[met[at]] += times[other]
+                doubts[met[other]] += times[at]
+    fallen, eased = np.empty(len(states), np.int64), np.empty(len(members[1]), np.int64)
     heap, where = queued(np.flatnonzero(states[first:last] == WAITING) + first, first, last, tiers, doubts)
     size = len(heap)
     number = 0
@@ -101,8 +102,8 @@ def give_back(
             own = met_at[fallen[at] - first] if first <= fallen[at] < last else -1
             for other in range(len(met) if own >= 0 else 0):
                 if states[met[other]] == WAITING and _clash(kinds, starts, sides, own, other):
-                    eased[easier] = met[other]
-                    easier += 1
+                    doubts[met[other]] -= times[own]
+                    raise_up(heap, where, met[other], first, tiers, doubts)
             for one in eased[:easier]:
                 doubts[one] -= 1
                 if first <= one < last:
