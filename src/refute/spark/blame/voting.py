@@ -187,7 +187,7 @@ class Voting:
         self._frame = frame.localCheckpoint()
 
     def _spare(self, broken: Sequence[tuple[int, SparkContest]], trust: SparkColumn) -> None:
-        """Give rows back that clash with none that stays, in the order of `blame.sparing`.
+        """Give rows back that clash with none that stays, in the order of `blame.giving_back`.
 
         They are suspects, which come here in any case, and clash with nothing but each other.
         """
