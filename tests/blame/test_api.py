@@ -267,6 +267,17 @@ def test_rows_that_errors_blame_come_first_then_those_in_most_violations() -> No
     assert [line.row for line in keyed.first(2)] == [{"id": 8, "a": 3}] * 2
 
 
+def test_rows_come_first_by_the_violations_of_all_rules_together() -> None:
+    table = pa.table({"a": [1, 1, 1, 1, 2, 2, 2], "b": [0, 0, 0, 9, 5, 5, 6], "c": [1, 1, 1, 1, 2, 2, 3]})
+    rules = ["a -> b", "a -> c", "b -> c"]  # row 3: 6 violations of one rule; row 6: 4 of each of two
+    suspects = rf.suspects(table, rules)
+    assert {(line.row, line.violations) for line in suspects} == {(3, 6), (6, 4)}
+    assert [line.row for line in suspects.first()] == [6, 6, 3]
+    assert suspects.first(0) == []
+    with pytest.raises(OptionError, match="from 0 on, not -1"):
+        suspects.first(-1)
+
+
 def test_a_report_that_does_not_look_for_suspects_says_so_and_shows_those_that_were_asked_for() -> None:
     n = 150_000
     large = pa.table({"a": pa.array(range(n)), "b": pa.array([*range(n - 1), 0]), "c": pa.array([0] * n)})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -63,6 +64,48 @@ def test_a_left_hand_cell_is_named_on_evidence_alone() -> None:
     assert {cell.column for cell in (*line.cells, *other.cells)} == {"zip"}
     (alone,) = lines_of({"zip": zips, "city": cities}, "zip -> city")
     assert [cell.column for cell in alone.cells] == ["city"]
+
+
+@pytest.mark.parametrize("names", list(permutations("abcd")))
+def test_what_columns_are_called_does_not_decide_which_cell_is_wrong(names: tuple[str, ...]) -> None:
+    """Two rules say of the last row that its state is wrong, and one, by a single row, that its city is."""
+    rows = [(at, "z4", "c2", "s2") for at in range(10)] + [(10 + at, "z6", "c1", "s0") for at in range(11)]
+    id_, zip_, city, state = names
+    table = dict(zip(names, map(list, zip(*rows, (20, "z4", "c2", "s0"), strict=True)), strict=True))
+    rules = [f"{city} -> {state}", f"{id_} -> {city}", f"{zip_} -> {state}"]
+    lines = lines_of(table, rules)
+    assert {line.row for line in lines} == {21}
+    found = {cell.column: cell[2:] for line in lines for cell in line.cells}
+    assert found[state][0] == "s2"
+    assert found[state][1] in (f"10 of 11 rows with {city} c2 say s2", f"10 of 11 rows with {zip_} z4 say s2")
+    assert zip_ not in found
+
+
+@pytest.mark.parametrize(
+    "order", list(permutations(["zip -> city", "zip, city -> state", "id -> city", "zip -> state"]))
+)
+def test_the_order_of_rules_does_not_decide_what_is_suggested(order: tuple[str, ...]) -> None:
+    table = {"id": [0, 2, 3, 8, 2], "zip": [1, 1, 1, 1, 107], "city": [0] * 5, "state": [1, 1, 1, 108, 0]}
+    lines = lines_of(table, order)
+    assert {line.row for line in lines} == {3}
+    assert {cell for line in lines for cell in line.cells} == {
+        ("state", "108", "1", "3 of 4 rows with zip 1 say 1"),
+    }
+
+
+def test_what_one_row_says_of_a_left_hand_cell_holds_where_no_other_rule_doubts_it() -> None:
+    table = {
+        "zip": [1, *[2] * 7],
+        "city": ["a", *"bbbbbb", "a"],
+        "state": ["X", *"YYYYYY", "X"],
+        "mark": [7, *range(6), 7],
+    }
+    rules = ["zip -> city", "zip -> state"]
+    (line, _) = lines_of(table, rules)
+    assert line.row == 7
+    assert line.cells == (("zip", "2", "1", "the 1 row with city a and state X that stays says 1"),)
+    (line, *_) = lines_of(table, [*rules, "unique(city, mark)"])  # which the city may break, and not the zip
+    assert (line.row, line.cells) == (7, (("zip", "2", None, None),))
 
 
 @pytest.mark.parametrize(

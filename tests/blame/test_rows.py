@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from itertools import permutations
 
 import numpy as np
@@ -216,8 +217,12 @@ def test_many_rows_given_back_in_blocks_still_leave_nothing() -> None:
     none, every = np.zeros(600, np.bool_), np.ones(600, np.bool_)
     trust, busy = (generator.integers(0, 9, 600) for _ in range(2))
     at_once, in_blocks = (spared(contests, none, every, trust, busy, block_rows=size) for size in (600, 7))
-    assert 7 < np.count_nonzero(at_once) < 600
-    assert in_blocks.tolist() == at_once.tolist()
+    for back in (at_once, in_blocks):
+        assert all(not contest.degrees(back).any() for contest in contests)
+        clashes = sum(contest.violations(np.arange(600), back) for contest in contests)
+        assert np.array_equal(clashes == 0, back)
+    few, most = sorted((np.count_nonzero(in_blocks), np.count_nonzero(at_once)))
+    assert 7 < 0.8 * most <= few < 600
 
 
 @pytest.mark.parametrize(
@@ -233,6 +238,54 @@ def test_how_many_can_be_given_back_does_not_depend_on_the_order_of_rows(
     table, book = pa.table(columns), list(RuleBook.of(rules))
     sizes = {len(blame_of(table.take(order), book).rows) for order in permutations(range(table.num_rows))}
     assert sizes == {2}  # two must go
+
+
+# by kind: a rule, and what three columns say of a bad row and of a good one, which share the number of a group
+KINDS: dict[str, tuple[str, tuple[int, ...], tuple[int, ...]]] = {
+    "key": ("unique(a{i})", (), ()),
+    "dependency": ("a{i} -> b{i}", (-1,), (-2,)),
+    "order": ("not (s.a{i} = t.a{i} and s.b{i} < t.b{i} and s.c{i} > t.c{i})", (5, 3), (3, 5)),
+    "spans": ("no_overlap(b{i}, c{i}) by a{i}", (3, 7), (3, 7)),
+    "any": ("not (s.a{i} = t.a{i} and s.b{i} != t.b{i} and s.c{i} != t.c{i})", (-1, -1), (-2, -2)),
+}
+
+
+@pytest.mark.parametrize("second", KINDS)
+@pytest.mark.parametrize("first", KINDS)
+def test_a_row_that_clashes_with_another_under_each_rule_goes_wherever_it_stands(first: str, second: str) -> None:
+    """All of the others clash with this one alone."""
+    kinds = [KINDS[first], KINDS[second]] * 2
+    rules = list(RuleBook.of([kind[0].format(i=i) for i, kind in enumerate(kinds)]))
+
+    def row(groups: Sequence[int], said: int) -> dict[str, int]:
+        values = {f"a{i}": group for i, group in enumerate(groups)}
+        for i, (_, *told) in enumerate(kinds):
+            values |= {f"{name}{i}": value for name, value in zip("bc", told[said], strict=False)}
+        return values
+
+    rows, bad = [row([j] * 4, 1) for j in range(9)], row(range(4), 0)
+    for place in (0, 2, 9):
+        blame = blame_of(pa.Table.from_pylist([*rows[:place], bad, *rows[place:]]), rules)
+        assert blame.rows.tolist() == [place]
+        assert blame.exact
+
+
+@pytest.mark.parametrize(
+    ("rules", "columns"),
+    [
+        (["unique(a)", "unique(b)"], lambda i: {"a": i // 2, "b": (i + 1) // 2}),
+        (["a -> c", "b -> c"], lambda i: {"a": i // 2, "b": (i + 1) // 2, "c": i % 2}),
+        (["unique(a)", "b -> c"], lambda i: {"a": i // 2, "b": (i + 1) // 2, "c": i}),
+        (["not (s.a < t.a and s.a + 3 > t.a)"], lambda i: {"a": 2 * i}),
+    ],
+)
+def test_the_fewest_are_found_in_any_order_where_clashes_make_a_path(
+    rules: list[str], columns: Callable[[Longs], dict[str, Longs]]
+) -> None:
+    book = list(RuleBook.of(rules))
+    for seed in range(3):
+        blame = blame_of(pa.table(columns(np.random.default_rng(seed).permutation(400))), book)
+        assert len(blame.rows) == blame.bound == 200
 
 
 def test_two_rows_that_agree_outweigh_one_however_rare_their_other_values_are() -> None:

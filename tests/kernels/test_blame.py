@@ -9,8 +9,19 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refute.kernels.blame.giving_back import LESS, OTHER, SAME, give_back
+from refute.kernels.blame.giving_back import (
+    LESS,
+    OTHER,
+    REFUSED,
+    SAME,
+    TAKEN,
+    WAITING,
+    count_open,
+    give_back,
+    list_members,
+)
 from refute.kernels.blame.groups import (
+    drop_ties,
     group_weights,
     heaviest_pairs,
     lean,
@@ -108,6 +119,11 @@ def test_groups_are_weighed_as_in_plain_python(drawn: list[tuple[int, int]], dat
         own = [pair for pair in range(3) if pair_groups[pair] == group]
         expected = max(own, key=lambda pair: (sums[pair], common[pair], -pair), default=-1)
         assert best[group] == expected
+    open_, levels = best.copy(), [(int(sums[pair]), int(common[pair])) for pair in range(3)]
+    drop_ties(groups, sums, common, open_)
+    for group in range(2):
+        equals = [pair for pair in range(3) if pair_groups[pair] == group and levels[pair] == levels[best[group]]]
+        assert open_[group] == (best[group] if len(equals) == 1 else -1)
     kept, share = np.ones(len(drawn), np.bool_), np.full(len(drawn), 1 << 16, np.int64)
     mark_outvoted(rows, pairs, groups, best, kept)
     lower_to_share(rows, pairs, groups, sums, totals, share)
@@ -156,26 +172,66 @@ def test_values_that_rarely_meet_lower_the_share(drawn: list[tuple[int, int]], m
 
 
 @given(st.data())
-def test_candidates_come_back_in_turn_unless_they_clash(data: st.DataObject) -> None:
-    n = data.draw(st.integers(1, 8))
-    groups = np.array([[data.draw(st.integers(-1, 2)) for _ in range(n)]], np.int64)
-    pairs = np.array([[data.draw(st.integers(0, 2)) for _ in range(n)]], np.int32)
-    held = [data.draw(st.integers(-1, 2)) for _ in range(3)]
-    kinds = [SAME, LESS, OTHER]
-    s, t = (np.array([[data.draw(st.integers(0, 2)) for _ in range(n)] for _ in kinds], np.int64) for _ in range(2))
-    taken = np.zeros(n, np.bool_)
-    starts = np.array([0, 1, 3], np.int64)
-    give_back(groups, pairs, np.array(held, np.int32), np.array(kinds, np.int64), starts, (s, t), taken)
+def test_candidates_come_back_by_tier_then_by_doubts_left_unless_they_clash(data: st.DataObject) -> None:
+    n = data.draw(st.integers(1, 9))
+    cut = data.draw(st.integers(0, n))
+    numbers = [[data.draw(st.integers(-1, 5)) for _ in range(n)] for _ in range(2)]
+    pairs = np.array(
+        [[number if number < 0 else number + 6 * rule for number in own] for rule, own in enumerate(numbers)]
+    )
+    pair_groups = np.array([number // 3 for number in range(12)], np.int64)  # groups of three pairs each
+    groups = np.where(pairs < 0, -1, pair_groups[pairs])
+    tiers = np.sort(np.array([data.draw(st.integers(0, 1)) for _ in range(n)], np.int64))
+    met = np.array([i for i in range(n) if data.draw(st.booleans())], np.int64)
+    kinds, starts = np.array([SAME, LESS, OTHER], np.int64), np.array([0, 1, 3], np.int64)
+    s, t = (np.array([[data.draw(st.integers(0, 2)) for _ in met] for _ in kinds], np.int64) for _ in range(2))
+    at = {int(row): place for place, row in enumerate(met)}
+    times = np.array([data.draw(st.integers(1, 2)) for _ in range(n)], np.int64)
 
-    def clash(i: int, j: int) -> bool:
+    def compared(i: int, j: int) -> bool:
         return bool(s[0, i] == t[0, j] or (s[1, i] < t[1, j] and s[2, i] != t[2, j]))
 
-    back: list[int] = []
-    for i in range(n):
-        group = int(groups[0, i])
-        fits = group < 0 or held[group] in (-1, pairs[0, i])
-        if fits and not any(clash(i, j) or clash(j, i) for j in back):
-            back.append(i)
-            if group >= 0:
-                held[group] = int(pairs[0, i])
-    assert np.flatnonzero(taken).tolist() == back
+    def by_pair(i: int, j: int) -> bool:
+        same_block = (i < cut) == (j < cut)
+        return same_block and i in at and j in at and (compared(at[i], at[j]) or compared(at[j], at[i]))
+
+    def by_group(rule: int, i: int, j: int) -> bool:
+        return bool(groups[rule, i] == groups[rule, j] >= 0 and pairs[rule, i] != pairs[rule, j])
+
+    refused = {i for i in range(cut, n) if data.draw(st.integers(0, 4)) == 0}
+    states = np.zeros(n, np.int8)
+    live = np.zeros(12, np.int64), np.zeros(4, np.int64), np.zeros(n, np.int64)
+    count_open(groups, pairs, pair_groups, live[:2], live[2])
+    sizes = np.append(0, np.bincount(groups[groups >= 0], minlength=4)).astype(np.int64)
+    members = np.zeros(sizes.sum(), np.int64)
+    list_members(groups, sizes, members)
+    waiting, back = set(range(n)), list[int]()
+    for first, last in ((0, cut), (cut, n)):
+        if first:
+            states[[i for i in refused if states[i] == WAITING]] = REFUSED
+        if last == n:
+            waiting -= refused if first else set()
+        here = (met >= first) & (met < last)
+        own = met[here]
+        sides = np.ascontiguousarray(s[:, here]), np.ascontiguousarray(t[:, here])
+        give_back(
+            (first, last),
+            tiers,
+            (groups, pairs),
+            (sizes, members),
+            live,
+            states,
+            (kinds, starts, own, times[own]),
+            sides,
+        )
+        while candidates := [i for i in waiting if first <= i < last]:
+            doubts = {
+                i: sum(int(times[j]) * by_pair(i, j) for j in candidates if j != i)
+                + sum(any(by_group(rule, i, j) for j in waiting | set(back)) for rule in range(2))
+                for i in candidates
+            }
+            chosen = min(candidates, key=lambda i: (tiers[i], doubts[i], i))
+            back.append(chosen)
+            waiting.discard(chosen)
+            waiting -= {i for i in waiting if by_pair(i, chosen) or any(by_group(rule, i, chosen) for rule in range(2))}
+    assert np.flatnonzero(states == TAKEN).tolist() == sorted(back)

@@ -8,6 +8,7 @@ which would be a coincidence otherwise, or other rules confirm the cell on the r
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -75,16 +76,28 @@ class _Choice:
         return cls(gain, zeros(), right, column, zeros(), donor, zeros(), zeros(), zeros())
 
     def offer(self, at: Longs, other: _Choice) -> None:
-        """Take the offers for some rows that are better."""
-        own = (self.gain[at], self.standing[at], self.on_right[at])
-        new = (other.gain, other.standing, other.on_right)
-        better = np.zeros(len(at), np.bool_)
-        for mine, theirs in reversed(list(zip(own, new, strict=True))):
-            better = (theirs > mine) | ((theirs == mine) & better)
-        better &= other.standing > 0
+        """Take the offers for some rows that are better: of equals, those that more of those asked say. Where two are
+        as good, what columns are called decides which cell is named, and no value is suggested for it."""
+        held, new = self._level(at), other._level(slice(None))
+        there = other.standing > 0
+        better = _above(held, new) & there
+        tied = there & ~better & ~_above(new, held)
+        self.donor[at[tied]] = -1
         chosen = at[better]
-        for name in ("gain", "standing", "on_right", "column", "value", "donor", "agree", "among", "given"):
+        for name in _Choice.__slots__:
             getattr(self, name)[chosen] = getattr(other, name)[better]
+
+    def _level(self, at: Longs | slice) -> list[np.ndarray]:
+        share = self.agree / np.maximum(self.among, 1)
+        return [one[at] for one in (self.gain, self.standing, self.on_right, share, self.agree)]
+
+
+def _above(held: Sequence[np.ndarray], new: Sequence[np.ndarray]) -> Flags:
+    """Where new figures are above those held, by the first of them that differs."""
+    above = np.zeros(len(new[0]), np.bool_)
+    for mine, theirs in reversed(list(zip(held, new, strict=True))):
+        above = (theirs > mine) | ((theirs == mine) & above)
+    return above
 
 
 def name_cells(known: Testimony, suspects: Longs) -> NamedCells:
@@ -177,27 +190,29 @@ class _Naming:
         return offer
 
     def _from_right(self, column: int, at: Longs, rules: list[int], confirmed: np.ndarray) -> _Choice:
-        """What the group of a broken rule says: of several, the one that most rows say, then that of the first rule."""
+        """What the group of a broken rule says: of several, the one that most rows say that stay, then one to suggest,
+        by the larger majority, then that of the rule with the fewest columns on the left, whichever rule is first."""
         offer = _Choice.none(len(at))
         offer.column[:] = column
         offer.standing[:] = 1
         offer.on_right[:] = True
-        support = np.full(len(at), -1)
+        held: list[np.ndarray] = [np.full(len(at), -1), offer.donor >= 0, offer.agree, -offer.among]
         broken = (self._status[rules][:, at] == VIOLATED).sum(axis=0)
-        for f in rules:
+        for f in sorted(rules, key=lambda f: (len(self._known.rules[f].left), sorted(self._known.rules[f].left), f)):
             rule, group = self._known.rules[f], self._groups[f]
-            own = np.where(self._status[f][at] == VIOLATED, group.support[at], -1)
-            better = own > support
-            support = np.where(better, own, support)
             agree, among, donor = group.agreeing[at], group.members[at], group.donors[at]
             settled = (agree > (MAJORITY + group.doubt[at]) * among) & self._is_sure(column, at, rule, broken)
-            for name, new in (
+            support = np.where(self._status[f][at] == VIOLATED, group.support[at], -1)
+            new = [support, settled, agree, -among]
+            better = _above(held, new) & (support >= 0)
+            held = [np.where(better, theirs, mine) for mine, theirs in zip(held, new, strict=True)]
+            for name, own in (
                 ("value", group.value[at]),
                 ("agree", agree),
                 ("among", among),
                 ("donor", np.where(settled, donor, -1)),
             ):
-                getattr(offer, name)[better] = new[better]
+                getattr(offer, name)[better] = own[better]
             offer.given[better] = self._given(rule.left)
         return offer
 

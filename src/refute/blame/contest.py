@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refute.kernels.blame.groups import (
+    drop_ties,
     group_weights,
     heaviest_pairs,
     mark_outvoted,
@@ -56,6 +57,11 @@ class Contest(ABC):
     @abstractmethod
     def keep(self, weights: Longs, alive: Flags) -> Flags:
         """A set of rows without a violation, as heavy as can be; rows that are not alive are not in it."""
+
+    def settled(self, weights: Longs, alive: Flags) -> Flags:
+        """The rows of `keep` less those that others could stay for that weigh the same: these the rule leaves open, as
+        far as groups decide it."""
+        return self.keep(weights, alive)
 
     @abstractmethod
     def fewest(self, free: Longs, busy: Longs) -> tuple[int, Longs]:
@@ -188,10 +194,21 @@ class OneValue(Contest):
 
     def keep(self, weights: Longs, alive: Flags) -> Flags:
         """The heaviest value of each group; of equals the one more common in its column, then the one that is first."""
+        sums, _ = self.groups.sums(self.weighed(weights, alive))
+        return self._with(self.groups.best(sums), alive)
+
+    def settled(self, weights: Longs, alive: Flags) -> Flags:
+        """The same, but no value of a group in which two are equals."""
         groups = self.groups
         sums, _ = groups.sums(self.weighed(weights, alive))
+        best = groups.best(sums)
+        drop_ties(groups.pair_groups, sums, groups.common, best)
+        return self._with(best, alive)
+
+    def _with(self, best: Ids, alive: Flags) -> Flags:
+        """The rows that are not in the groups, and those of the best pairs."""
         kept = alive.copy()
-        mark_outvoted(groups.rows, groups.pairs, groups.pair_groups, groups.best(sums), kept)
+        mark_outvoted(self.groups.rows, self.groups.pairs, self.groups.pair_groups, best, kept)
         return kept
 
     def fewest(self, free: Longs, busy: Longs) -> tuple[int, Longs]:

@@ -42,13 +42,19 @@ class Rival(ABC):
 def in_lines(blames: Sequence[RuleBlame], names: Sequence[str], cells: NamedCells) -> NamedCells:
     """The cells, without the values of those that appear in no line, because no rule that reads them blames the row.
 
-    Such a value is never shown, so a suggestion may neither rest on it nor break a rule without it.
+    Such a value is never shown, so a suggestion may neither rest on it nor break a rule without it. One for a cell on
+    the left that a single row supports is withheld, too, where a rule that does not read this cell blames the row and
+    reads what the two have in common: that may be what is wrong.
     """
-    told = np.zeros(len(cells.rows), np.bool_)
+    told, shaky = np.zeros(len(cells.rows), np.bool_), np.zeros(len(cells.rows), np.bool_)
+    alone = ~cells.on_right & (cells.among == 1)
     for one in blames:
-        places = [place for place, name in enumerate(names) if name in one.rule.constraint.columns]
-        told |= np.isin(cells.columns, places) & np.isin(cells.rows, one.rows)
-    return replace(cells, donors=np.where(told, cells.donors, -1)).grounded()
+        places = {place for place, name in enumerate(names) if name in one.rule.constraint.columns}
+        own, reads = np.isin(cells.rows, one.rows), np.isin(cells.columns, list(places))
+        told |= own & reads
+        for at in np.flatnonzero(own & ~reads & alone & ~shaky).tolist():
+            shaky[at] = not places.isdisjoint(cells.given[at])
+    return replace(cells, donors=np.where(told & ~shaky, cells.donors, -1)).grounded()
 
 
 def without_harm(

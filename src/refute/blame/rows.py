@@ -95,16 +95,16 @@ def find_blame(
     unweighed = [(contest, contest.keep(even, alive)) for contest in in_play]
     unweighed = [(contest, kept) for contest, kept in unweighed if not np.array_equal(kept, alive)]
     broken = [contest for contest, _ in unweighed]
-    busy = _busy(broken, alive)
+    busy, doubts = _busy(broken, alive)
     if len(broken) == 1:
         kept = unweighed[0][1]
         if not broken[0].exact:
             kept = spared(broken, kept, alive, even, busy)
     elif broken:
-        weights = trust(unweighed, prior_trust(relation, rules, contests, times, lifts), alive)
+        weights = trust(unweighed, prior_trust(relation, rules, contests, times, lifts), alive, doubts)
         kept = alive.copy()
         for contest, known in unweighed:
-            kept &= contest.keep(weights, alive) if contest.exact else known
+            kept &= contest.settled(weights, alive) if contest.exact else known
         kept = spared(broken, kept, alive, weights, busy)
     else:
         kept = alive
@@ -175,12 +175,14 @@ def _twins(contest: OneValue, rows: Longs, kept: Flags) -> Longs:
     return groups.rows[marked[groups.pair_groups[groups.pairs]] & kept[groups.rows]]
 
 
-def _busy(contests: Sequence[Contest], alive: Flags) -> Longs:
-    """In how many violations each row is under all rules together."""
-    found = np.zeros(len(alive), np.int64)
+def _busy(contests: Sequence[Contest], alive: Flags) -> tuple[Longs, Longs]:
+    """In how many violations each row is under all rules together, and of how many rules."""
+    violations, broken = np.zeros(len(alive), np.int64), np.zeros(len(alive), np.int64)
     for contest in contests:
-        found += contest.degrees(alive)
-    return found
+        found = contest.degrees(alive)
+        violations += found
+        broken += found > 0
+    return violations, broken
 
 
 def _fewest(contests: Sequence[Contest], alive: Flags, kept: Flags, busy: Longs) -> int:

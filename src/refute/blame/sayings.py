@@ -113,8 +113,12 @@ class CellSayings:
             context = self._with([self._names[at] for at in columns], donors)
             for place, cell, words in zip(places, chosen.tolist(), context, strict=True):
                 agree, among = int(self._named.agree[cell]), int(self._named.among[cell])
+                value = _said(suggested[place])
+                if among == 1:  # on the left: groups on the right have the row that is in question as well
+                    said[place] = f"the 1 row{words} that stays says {value}"
+                    continue
                 stay = "" if self._named.on_right[cell] else " that stay"
-                said[place] = f"{agree:,} of {among:,} rows{words}{stay} say {_said(suggested[place])}"
+                said[place] = f"{agree:,} of {among:,} rows{words}{stay} say {value}"
         return said
 
     def _add_own(self, parts: CellParts, own: OwnCells, lines: Longs, rows: Longs) -> None:

@@ -23,16 +23,19 @@ from refute.relation import Relation
 FULL = 1 << 16
 HALF = FULL // 2
 LITTLE = 6554  # a tenth, of a row that an order puts aside
+MOST_DOUBTS = 15  # of which each takes one part from what a row weighs at first
 ROUNDS = 8
 STILL = 65  # a thousandth: votes that change no row's trust by more are final
 
 
-def trust(contests: Sequence[tuple[Contest, Flags]], prior: Longs, alive: Flags) -> Longs:
+def trust(contests: Sequence[tuple[Contest, Flags]], prior: Longs, alive: Flags, doubts: Longs) -> Longs:
     """The trust in each row after all rounds of votes, at least 1.
 
     Each rule comes with the rows that it keeps where all weigh the same; one that does not weigh rows keeps these.
+    Before the first round a row weighs a trifle less for each rule that it is in a violation of (`doubts`): so orders,
+    which keep some rows and doubt all others, begin with those that only they doubt, whichever is first in the table.
     """
-    weights = prior
+    weights = np.maximum(prior - np.minimum(doubts, MOST_DOUBTS), 1)
     for _ in range(ROUNDS):
         share = np.full(len(prior), FULL, np.int64)
         for contest, unweighed in contests:

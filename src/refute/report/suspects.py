@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from refute.blame.flat import by_cell
 from refute.detect.engine import SuspectListing
 from refute.display.plurals import plural
+from refute.errors import OptionError
 from refute.faults import needing
 from refute.language.rulebook import Severity
 from refute.relation.arrays import row_numbers
@@ -161,7 +162,10 @@ class Suspects:
 
     def first(self, number: int | None = None) -> list[Suspect]:
         """The lines of the rows to look at first: those that a rule of severity `error` blames before those that only
-        rules of severity `warn` do, then those in the most violations; all lines of a row together."""
+        rules of severity `warn` do, then those in the most violations of all rules together; all lines of a row
+        together, and `number` lines at most."""
+        if number is not None and number < 0:
+            raise OptionError(f"first() takes a number of lines from 0 on, not {number}", option="number", value=number)
         places = _urgent_first(self._listing.table())[:number]
         return list(_told(self._lines.take(row_numbers(places))))
 
@@ -206,7 +210,7 @@ def _urgent_first(lines: pa.Table) -> NDArray[np.int64]:
     rows, starts = np.cumsum(begins) - 1, np.flatnonzero(begins)
     warns = pc.not_equal(lines.column("severity"), Severity.ERROR.value).to_numpy().astype(np.int64)
     mild = np.minimum.reduceat(warns, starts)
-    most = np.maximum.reduceat(lines.column("violations").to_numpy(), starts)
+    most = np.add.reduceat(lines.column("violations").to_numpy(), starts)
     return np.lexsort((np.arange(len(rows)), rows, -most[rows], mild[rows]))
 
 

@@ -46,6 +46,15 @@ def heaviest_pairs(pair_groups: Ids, sums: Longs, common: Longs, best: Ids) -> N
 
 
 @njit(cache=True, nogil=True, plain=True)
+def drop_ties(pair_groups: Ids, sums: Longs, common: Longs, best: Ids) -> None:
+    """Writes -1 to `best` for groups in which another pair is as heavy, and as common, as the best. O(pairs)."""
+    for p in range(len(pair_groups)):
+        held = best[pair_groups[p]]
+        if held >= 0 and held != p and sums[p] == sums[held] and common[p] == common[held]:
+            best[pair_groups[p]] = -1
+
+
+@njit(cache=True, nogil=True, plain=True)
 def mark_outvoted(rows: Longs, pairs: Ids, pair_groups: Ids, best: Ids, kept: Flags) -> None:
     """Clears the flags of rows that are not of the best pair of their group. O(points)."""
     for i in range(len(rows)):

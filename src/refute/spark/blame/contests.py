@@ -24,6 +24,7 @@ _GROUP, _PAIR = RESERVED + "group", RESERVED + "pair"
 _TWIN, _ALL = RESERVED + "same", RESERVED + "all"
 _SUM, _FIRST, _RANK, _BEST = (RESERVED + name for name in ("sum", "first", "rank", "best"))
 _NEEDED, _TOTAL = RESERVED + "needed", RESERVED + "total"
+_LAST = RESERVED + "latest"
 _BEFORE = (Window.unboundedPreceding, -1)
 
 
@@ -43,6 +44,10 @@ class SparkContest(ABC):
     def keep(self, frame: DataFrame, weights: str, into: str) -> DataFrame:
         """Tells whether a row is among the heaviest that can stay together, or is not marked; those that weigh nothing
         may be said to stay."""
+
+    def settled(self, frame: DataFrame, weights: str, into: str) -> DataFrame:
+        """The same without those that others could stay for that weigh the same, as far as groups decide it."""
+        return self.keep(frame, weights, into)
 
     @abstractmethod
     def vote(self, frame: DataFrame, weights: str, share: str) -> DataFrame | None:
@@ -80,6 +85,15 @@ class SparkOneValue(SparkContest):
         ranked = self._ranked(frame, weights)
         found = ranked.withColumn(into, ~F.col(self.flag) | (F.col(_RANK) == F.col(_BEST)))
         return self._plain(found).drop(_SUM, _FIRST, _RANK, _BEST)
+
+    def settled(self, frame: DataFrame, weights: str, into: str) -> DataFrame:
+        """The same, but no value of a group in which two are equals."""
+        ranked = self._ranked(frame, weights)
+        is_best = _level(_RANK) == _level(_BEST)
+        ranked = ranked.withColumn(_LAST, F.max(F.when(is_best, F.col(_FIRST))).over(self._group))
+        alone = is_best & (F.col(_LAST) == F.col(_BEST).getField("first"))
+        found = ranked.withColumn(into, ~F.col(self.flag) | alone)
+        return self._plain(found).drop(_SUM, _FIRST, _RANK, _BEST, _LAST)
 
     def vote(self, frame: DataFrame, weights: str, share: str) -> DataFrame:
         """The share of its group, tipped to common values, that says what a row says."""
@@ -161,6 +175,11 @@ class SparkOneValue(SparkContest):
 
 
 NEAR = RESERVED + "near"
+
+
+def _level(rank: str) -> SparkColumn:
+    """A rank but for what is first: values with one level are equals."""
+    return F.struct(F.col(rank).getField("sum"), F.col(rank).getField("common"))
 
 
 def _leaning(sums: SparkColumn, common: SparkColumn) -> SparkColumn:

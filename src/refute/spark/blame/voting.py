@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 
 from refute.blame.giving_back import spared
 from refute.blame.shapes import contest_of
-from refute.blame.trust import FULL, HALF, LITTLE, ROUNDS, STILL
+from refute.blame.trust import FULL, HALF, LITTLE, MOST_DOUBTS, ROUNDS, STILL
 from refute.detect.sweep import partners
 from refute.language.nulls import Nulls
 from refute.language.rulebook import Rule
@@ -35,7 +35,8 @@ from refute.spark.worker import RESERVED, ROW_COLUMN
 SUSPECT = RESERVED + "suspect"
 _ALIVE, _PRIOR, _WEIGHT, _SHARE, _TRUST = (RESERVED + name for name in ("alive", "prior", "weight", "share", "trust"))
 _KEPT, _NOW, _OTHER = RESERVED + "kept", RESERVED + "now", RESERVED + "other"
-_FREE, _BUSY, _USED, _NEEDED = (RESERVED + name for name in ("free", "busy", "used", "fewest"))
+_FREE, _USED, _NEEDED = (RESERVED + name for name in ("free", "used", "fewest"))
+_BUSY, _DOUBTS = RESERVED + "busy", RESERVED + "doubts"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,12 +87,12 @@ class Voting:
         """The suspects and what is said of each."""
         gone = self._keep_evenly()
         broken = [(number, contest) for number, contest in enumerate(self._contests) if gone[number]]
+        if broken:
+            self._add_busy(broken)
         if len(broken) > 1:
             self._weigh(broken)
         kept = [F.col(f"{_KEPT}_{number}") for number, _ in broken]
         self._set({_NOW: all_of([F.col(_ALIVE), *kept])})
-        if broken:
-            self._add_busy(broken)
         if len(broken) > 1:
             self._spare(broken, F.col(_TRUST))
         elif broken and not broken[0][1].exact:
@@ -143,7 +144,8 @@ class Voting:
 
     def _weigh(self, broken: Sequence[tuple[int, SparkContest]]) -> None:
         """Rounds of votes on the trust in each row, then what each contest keeps by it."""
-        self._frame = self._frame.withColumn(_TRUST, F.col(_PRIOR))
+        doubts = F.least(F.col(_DOUBTS), F.lit(MOST_DOUBTS))
+        self._frame = self._frame.withColumn(_TRUST, F.greatest(F.col(_PRIOR) - doubts, F.lit(1)).cast("bigint"))
         for _ in range(ROUNDS):
             frame = self._frame.withColumn(_WEIGHT, self._weighed(F.col(_TRUST)))
             frame = frame.withColumn(_SHARE, F.lit(FULL).cast("bigint"))
@@ -170,20 +172,22 @@ class Voting:
         for at, (number, contest) in enumerate(broken):
             if contest.exact:
                 kept = f"{_KEPT}_{number}"
-                frame = _settled(contest.keep(frame.drop(kept), _WEIGHT, kept), at)
+                frame = _settled(contest.settled(frame.drop(kept), _WEIGHT, kept), at)
         self._frame = frame
 
     def _add_busy(self, broken: Sequence[tuple[int, SparkContest]]) -> None:
-        """Count the violations of each row under all contests together."""
-        frame = self._frame.withColumn(_BUSY, F.lit(0).cast("bigint"))
+        """Count the violations of each row under all contests together, and the contests that it is in one of."""
+        none = F.lit(0).cast("bigint")
+        frame = self._frame.withColumns({_BUSY: none, _DOUBTS: none})
         for at, (_, contest) in enumerate(_counting_first(broken)):
             frame = contest.violations(frame, _ALIVE, _OTHER)
-            busy = F.col(_BUSY) + F.when(F.col(_ALIVE), F.col(_OTHER)).otherwise(0)
-            frame = _settled(frame.withColumn(_BUSY, busy).drop(_OTHER), at, contest)
+            found = F.when(F.col(_ALIVE), F.col(_OTHER)).otherwise(0)
+            counted = {_BUSY: F.col(_BUSY) + found, _DOUBTS: F.col(_DOUBTS) + (found > 0).cast("bigint")}
+            frame = _settled(frame.withColumns(counted).drop(_OTHER), at, contest)
         self._frame = frame.localCheckpoint()
 
     def _spare(self, broken: Sequence[tuple[int, SparkContest]], trust: SparkColumn) -> None:
-        """Give rows back that clash with none that stays, in the order of `blame.sparing`.
+        """Give rows back that clash with none that stays, in the order of `blame.giving_back`.
 
         They are suspects, which come here in any case, and clash with nothing but each other.
         """
