@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Iterator
 from decimal import Decimal
+from typing import Any
 
 from refute.errors import RuleError
 from refute.language.constraint import DenialConstraint
@@ -120,16 +121,26 @@ def spell(value: Value) -> str:
 
 def check_name(name: str) -> str:
     """The name itself, if it can stand without quotes where predicates are split at operators and `and`."""
-    padded = f" {name} "
-    if name != name.strip() or not name or "\n" in name:
-        raise UnwritableError(f"the column {name!r} begins or ends with a blank, or has a line break", column=name)
-    if _SPACED_OPERATOR.search(padded) or _BETWEEN.search(padded) or "  " in name or _TYPE.search(name):
-        raise UnwritableError(
-            f"the column {name!r} would be split, because names have no quotes in this format", column=name
-        )
-    if name[0] in '`"' and name[-1] == name[0]:
-        raise UnwritableError(f"the column {name!r} would lose its quotes", column=name)
+    _check_bare(name, "column", "names", column=name)
     return name
+
+
+def check_text(text: str) -> str:
+    """The text of a constant, if it can stand without quotes where a name can."""
+    _check_bare(text, "constant", "constants", value=text)
+    return text
+
+
+def _check_bare(text: str, noun: str, kind: str, **facts: Any) -> None:
+    """Raises UnwritableError where a text would be read in another way without quotes."""
+    said = f"the {noun} {text!r}"
+    if text != text.strip() or not text or "\n" in text:
+        reason = "is empty" if not text else "begins or ends with a blank, or has a line break"
+        raise UnwritableError(f"{said} {reason}", **facts)
+    if _SPACED_OPERATOR.search(f" {text} ") or _BETWEEN.search(f" {text} ") or "  " in text or _TYPE.search(text):
+        raise UnwritableError(f"{said} would be split, because {kind} have no quotes in this format", **facts)
+    if text[0] in '`"' and text[-1] == text[0]:
+        raise UnwritableError(f"{said} would lose its quotes", **facts)
 
 
 def _split(body: str, separator: str, quotes: bool) -> Iterator[str]:
