@@ -7,7 +7,6 @@ import math
 import re
 from collections.abc import Iterator
 from decimal import Decimal
-from typing import Any
 
 from refute.errors import RuleError
 from refute.language.constraint import DenialConstraint
@@ -121,26 +120,29 @@ def spell(value: Value) -> str:
 
 def check_name(name: str) -> str:
     """The name itself, if it can stand without quotes where predicates are split at operators and `and`."""
-    _check_bare(name, "column", "names", column=name)
+    if reason := _lost_without_quotes(name, "names"):
+        raise UnwritableError(f"the column {name!r} {reason}", column=name)
     return name
 
 
 def check_text(text: str) -> str:
     """The text of a constant, if it can stand without quotes where a name can."""
-    _check_bare(text, "constant", "constants", value=text)
+    if reason := _lost_without_quotes(text, "constants"):
+        raise UnwritableError(f"the constant {text!r} {reason}", value=text)
     return text
 
 
-def _check_bare(text: str, noun: str, kind: str, **facts: Any) -> None:
-    """Raises UnwritableError where a text would be read in another way without quotes."""
-    said = f"the {noun} {text!r}"
-    if text != text.strip() or not text or "\n" in text:
-        reason = "is empty" if not text else "begins or ends with a blank, or has a line break"
-        raise UnwritableError(f"{said} {reason}", **facts)
+def _lost_without_quotes(text: str, kind: str) -> str:
+    """Why a text would be read in another way without quotes; empty where it would not."""
+    if not text:
+        return "is empty"
+    if text != text.strip() or "\n" in text:
+        return "begins or ends with a blank, or has a line break"
     if _SPACED_OPERATOR.search(f" {text} ") or _BETWEEN.search(f" {text} ") or "  " in text or _TYPE.search(text):
-        raise UnwritableError(f"{said} would be split, because {kind} have no quotes in this format", **facts)
+        return f"would be split, because {kind} have no quotes in this format"
     if text[0] in '`"' and text[-1] == text[0]:
-        raise UnwritableError(f"{said} would lose its quotes", **facts)
+        return "would lose its quotes"
+    return ""
 
 
 def _split(body: str, separator: str, quotes: bool) -> Iterator[str]:
