@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Sequence
+import operator
+from collections.abc import Callable, Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Any
@@ -16,6 +17,14 @@ from refute.language.operators import Operator
 from refute.language.predicate import Column, Constant, Predicate, Row
 
 Violation = tuple[int, ...]
+MEANING: dict[str, Callable[[Any, Any], bool]] = {  # by the sign, so nothing of the library decides what it means
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
 
 
 def rows_of(table: pa.Table) -> list[dict[str, Any]]:
@@ -57,12 +66,12 @@ def compare(left: Any, op: Operator, right: Any, nulls: str) -> bool:
     """Whether `left op right` is true, exactly, under the given null rule."""
     left, right = _clean(left), _clean(right)
     if left is None or right is None:
-        if nulls == "sql" or op.is_order:
+        if nulls == "sql" or op.value not in ("=", "!="):
             return False
-        return op.accepts(0) if left is None and right is None else op is Operator.NE
+        return MEANING[op.value](left is None, right is None)
     if isinstance(left, dt.date) and isinstance(right, dt.date):
         left, right = _moment(left), _moment(right)
-    return op.accepts((left > right) - (left < right))
+    return MEANING[op.value](left, right)
 
 
 def nearest(literal: Decimal, bits: int) -> Decimal:

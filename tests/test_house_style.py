@@ -23,12 +23,12 @@ SHARED_NAMES = {
 
 # Names that files of several folders may have, as each means the same everywhere: in another layer, of another subject.
 _SHARED = """
-approximate arrays blocks boxes calling cells changes choice clashes closure columns csv cube dependencies
-dictionary discovery engine excerpts files floats forest formulas frames giving_back groups hashing implied
+approximate arrays blocks calling cells changes choice clashes closure columns csv cube dependencies
+dictionary discovery engine excerpts extrema files floats forest formulas frames giving_back groups hashing implied
 index integers jobs json json_text kept key_table local marking methods monitor nested options orders outcome
 packed pairs places points progress proposing range_tree rehearsal repeats result rounds rows rule saved scenes
-schema search searching shape shapes sides source spans sql state string_order strings summary suspects table
-tables tasks testimony threads tracking tree trees tuning types violations ways weighted words
+schema search searching shape shapes source spans sql state string_order strings summary suspects table
+tasks testimony tracking trees tuning types ways weighted words
 """
 SHARED_FILES = set(_SHARED.split())
 

@@ -58,7 +58,11 @@ class RefuteError(Exception):
             return self
         message, end = Exception.__str__(self), len(Exception.__str__(self))
         for (_, text), hide in zip(reversed(self.quoted), reversed(hidden), strict=True):
-            end = message.rfind(text, 0, end)
+            place = message.rfind(text, 0, end)
+            if place < 0 and text.endswith("."):  # which no message ends in
+                text = text.removesuffix(".")
+                place = message.rfind(text, 0, end)
+            end = place
             if end < 0:
                 message = f"{type(self).__name__}: {mark}"  # the text was cut, so who knows what is left of it
                 break

@@ -150,6 +150,12 @@ def missing_file(path: str, kind: type[RefuteError] = DataError) -> RefuteError:
     return kind(f"there is no file or folder {path!r}", path=path)
 
 
+def table_for_rules(path: str, *, is_folder: bool = False) -> RuleError:
+    """The error for a table, or a folder, where rules are meant, with nothing of what it holds."""
+    found = "folder" if is_folder else "table"
+    return RuleError(f"{path!r} is a {found}, not a file of rules; are data and rules swapped?", path=path)
+
+
 def in_references(error: RefuteError, names: Sequence[str]) -> RefuteError:
     """The error for another table that cannot be opened, with the columns of a rule that refer to it."""
     facts, said = {**error.facts, "columns": tuple(names)}, str(error)
@@ -351,9 +357,18 @@ def listed(names: Sequence[str]) -> str:
 
 
 def any_of(words: Iterable[str]) -> str:
-    """The words as a list that ends in "or"."""
+    """The words as a list: `a, b or c`."""
+    return _in_a_row(words, "or")
+
+
+def all_of(words: Iterable[str]) -> str:
+    """The words as a list: `a, b and c`."""
+    return _in_a_row(words, "and")
+
+
+def _in_a_row(words: Iterable[str], before_last: str) -> str:
     *others, last = words
-    return f"{', '.join(others)} or {last}" if others else last
+    return f"{', '.join(others)} {before_last} {last}" if others else last
 
 
 def _columns(names: Sequence[str]) -> str:

@@ -37,7 +37,7 @@ def test_stdin_is_read_and_a_file_written(
     assert run(["convert", "-", "--to", "yaml", "--out", str(out)]) == 0
     said = capsys.readouterr()
     assert said.out == ""
-    assert said.err == f"{out}: 1 rules, HoloClean to YAML\n"
+    assert said.err == f"{out}: 1 rule, HoloClean to YAML\n"
     assert load_rules(out).names == ("zip_fixes_city",)
 
 

@@ -79,6 +79,37 @@ def test_a_glob_that_the_shell_spread_is_told_to_go_into_quotes(capsys: pytest.C
     assert "(rules.yaml): quote the glob" in failure(capsys, "check", "1.csv", "2.csv", "rules.yaml")
 
 
+def test_one_argument_too_many_is_not_taken_for_a_glob(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "extra argument (extra). See" in failure(capsys, "check", "1.csv", "rules.yaml", "extra")
+
+
+def test_values_of_options_are_refused_in_plain_words(capsys: pytest.CaptureFixture[str]) -> None:
+    check = ("check", "1.csv", "zip -> city")
+    assert "'--list': 'x' is not a whole number." in failure(capsys, *check, "--list", "x")
+    assert "'--time-limit': 'x' is not a number." in failure(capsys, "discover", "1.csv", "--time-limit", "x")
+    assert "'--baseline': '' is not a file." in failure(capsys, *check, "--baseline", "")
+
+
+def test_each_rule_that_does_not_fit_has_a_line_that_says_who_speaks(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "rows.csv").write_text("id,zip\n1,2\n", encoding="utf-8")
+    (tmp_path / "rules.txt").write_text("zap -> id\nzop -> id\n", encoding="utf-8")
+    told = failure(capsys, "check", str(tmp_path / "rows.csv"), str(tmp_path / "rules.txt"))
+    assert [line.split("(")[0] for line in told.splitlines()] == [
+        "refute: there is no column 'zap' ",
+        "refute: there is no column 'zop' ",
+    ]
+
+
+@pytest.mark.parametrize("command", ["lint", "convert", "schema"])
+def test_commands_that_read_no_data_do_not_offer_spark(capsys: pytest.CaptureFixture[str], command: str) -> None:
+    assert run([command, "--help"]) == Exit.HOLDS
+    told = capsys.readouterr().out
+    assert "--quiet" in told
+    assert not re.search("--master|--remote|--conf|--py-files", told)
+
+
 def test_an_unknown_option_is_one_message(capsys: pytest.CaptureFixture[str]) -> None:
     assert re.search(r"No such option.*--jsn.*See `refute check --help`", failure(capsys, "check", "a", "b", "--jsn"))
 

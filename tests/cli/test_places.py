@@ -60,6 +60,39 @@ def test_tables_and_rule_files_elsewhere_are_refused_without_spark(
     assert [path.name for path in Path().iterdir()] == [data]
 
 
+def test_a_dash_is_stdout_or_refused_and_never_a_file(data: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("rules.yaml").write_text('version: 1\nrules:\n- {name: a, fd: "zip -> city"}\n', encoding="utf-8")
+    local = ["--engine", "local"]
+    on_stdout = {
+        "version: 1": [
+            ["discover", str(TABLE), *local, "--out", "-"],
+            ["convert", "rules.yaml", "--to", "yaml", "--out", "-"],
+        ],
+        "# yaml-language-server": [["init", data, *local, "--out", "-"]],
+        "<!doctype html>": [["discover", data, *local, "--html", "-"], ["check", data, CLASH, *local, "--html", "-"]],
+        "id,rule,": [["check", data, CLASH, *local, "--key", "id", "--suspects", "-"]],
+    }
+    for begins, commands in on_stdout.items():
+        for command in commands:
+            assert run(command) in (Exit.HOLDS, Exit.ERROR)
+            told = capsys.readouterr()
+            body = told.out if begins != "version: 1" else told.out[told.out.index("version") :]
+            assert body.startswith(begins), command
+            assert "proposed rule" not in told.err
+            assert told.out.count("\n\n\n") == 0
+    for refused in (
+        ["discover", data, "--out", "-", "--html", "-"],
+        ["check", data, CLASH, "--violations", "-"],
+        ["check", data, CLASH, "--quarantine", "-"],
+        ["check", data, CLASH, "--history", "-"],
+        ["check", data, CLASH, "--write-baseline", "-"],
+        ["demo", "--html", "-"],
+    ):
+        assert run([*refused, *local]) == Exit.FAILED
+        assert capsys.readouterr().out == ""
+    assert sorted(path.name for path in Path().iterdir()) == [data, "rules.yaml"]
+
+
 def test_an_address_of_this_machine_is_a_path(data: str, tmp_path: Path) -> None:
     (tmp_path / "a b").mkdir()
     base = (tmp_path / "a b").as_uri()

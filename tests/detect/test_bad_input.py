@@ -227,7 +227,7 @@ def test_errors_carry_their_facts() -> None:
         (lambda: rf.parse(5), "a rule must be a text, not int"),  # type: ignore[arg-type]
         (lambda: rf.load_rules(5), "not int"),  # type: ignore[arg-type]
         (lambda: rf.load_rules("/no/such/rules"), "there is no file or folder '/no/such/rules'"),
-        (lambda: rf.load_rules("/"), "it is a folder"),
+        (lambda: rf.load_rules("/"), "is a folder, not a file of rules"),
         (lambda: rf.check(TABLE, "unique(zip)").to_json(5), "the path must be a text or a Path"),  # type: ignore[arg-type]
         (lambda: rf.check(TABLE, "unique(zip)").to_json("a\0b"), "zero byte"),
         (lambda: rf.count("a" * 5000 + ".csv", "unique(a)", engine="local"), "there is no file"),

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from refute.kernels.dominance.boxes import count_partners, find_pair, list_pairs, share_out
 from refute.kernels.dominance.corners import count_below as count_corners
 from refute.kernels.dominance.divide import count_divided, sequence_numbers
+from refute.kernels.dominance.extrema import NONE, first_clash, first_repeat, keep_two
 from refute.kernels.dominance.forest import bit_tables, enclosing_boxes, grow_forest, interleave
 from refute.kernels.dominance.sweeps import count_below, find_above, find_above_coded
-from refute.kernels.dominance.tables import NONE, first_clash, first_repeat, keep_two
 from refute.kernels.sort.sorting import sorted_positions
 
 Matrix = NDArray[np.int32]

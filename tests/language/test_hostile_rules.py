@@ -204,6 +204,11 @@ def test_characters_spelled_as_two_halves_are_one_and_a_half_alone_is_a_mistake(
         file.write_text(f'{{"rules": [{text}]}}', encoding="utf-8")
         with pytest.raises(RuleError, match="half a character"):
             rf.load_rules(file)
+    for text in ('{"name": "\\ud83d", "fd": "a -> b"}', '{"name": "x", "fd": "a -> b", "description": "\\ud83d"}'):
+        file.write_text(f'{{"rules": [{text}]}}', encoding="utf-8")
+        with pytest.raises(RuleBookError) as caught:
+            rf.load_rules(file)
+        assert len(caught.value.problems) == 1, "one mistake is one, and not an empty text too"
     with pytest.raises(RuleError, match="half a character"):
         rf.RuleBook.of({"rules": [{"name": "x\ud83d", "fd": "a -> b"}]})
     with pytest.raises(RuleError, match="half a character"):

@@ -203,6 +203,44 @@ def test_a_missing_file_is_one_clear_sentence() -> None:
         load_rules("nowhere/rules.yaml")
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("people.csv", "id,zip\nK1,SECRET\n"),
+        ("people.csv", "rules: SECRET\n"),
+        ("people.CSV.gz", "SECRET"),
+        ("people.parquet", "SECRET, damaged"),
+        ("people.json", '[{"zip": "SECRET"}]'),
+        ("people.json", '{"zip": "SECRET"}\n{"zip": "SECRET"}\n'),
+        ("people.jsonl", '{"zip": "SECRET"}\n'),
+        ("people.txt", "id,zip\nK1,SECRET\n"),
+        ("people", "SECRET"),
+    ],
+)
+def test_of_a_table_in_place_of_rules_nothing_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, text: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(name).write_text(text)
+    for path in (name, Path(name)):
+        with pytest.raises(RuleError, match=r"not a file of rules") as caught:
+            load_rules(path)
+        assert "SECRET" not in f"{caught.value} {caught.value.facts}"
+
+
+def test_a_glob_or_folder_in_place_of_rules_is_told_from_a_rule(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("sales").mkdir()
+    for path in ("sales", "sales/*.csv", "missing.csv", "s3://sales/a.parquet"):
+        with pytest.raises(RuleError, match=r"are data and rules swapped\?") as caught:
+            RuleBook.of(path)
+        assert caught.value.facts["path"] == path
+    Path("rules.csv").write_text("zip -> city")
+    assert load_rules("rules.csv", format="text").names == ("zip_fixes_city",)
+
+
 def test_books_are_made_of_texts_constraints_and_rules() -> None:
     constraint = parse("not (s.a = t.a and s.b != t.b)")
     rule = Rule(name="mine", constraint=constraint, severity=Severity.WARN)

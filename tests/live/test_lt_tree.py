@@ -18,11 +18,11 @@ from refute.live.index import Compared, Found, Index, Watched
 from refute.live.lt_tree import LtTreeIndex, PredicateOrder, Scheduling, Tuning
 from refute.live.lt_tree.admission import Barred
 from refute.live.lt_tree.balance import NIL, TreeNode, rotate_left, rotate_right
+from refute.live.lt_tree.pair_store import PairStore
 from refute.live.lt_tree.predicate_order import PredicateOrdering, class_of
 from refute.live.lt_tree.prefixes import Prefix, best_prefix, common_prefixes
 from refute.live.lt_tree.schedule import Schedule
 from refute.live.lt_tree.tree import LtTree
-from refute.live.lt_tree.violations import PairStore
 from refute.live.nested_loop import NestedLoopIndex
 from thorough import examples
 

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import refute as rf
-from refute.errors import DataError, OptionError
+from refute.errors import DataError, OptionError, SchemaError
 from refute.relation import read_local
 from refute.relation.read.csv_options import CsvOptions
 from refute.relation.read.schema import Schema
@@ -114,6 +114,16 @@ def test_a_wrong_delimiter_is_named_whether_it_was_given_or_not(
     options = CsvOptions(delimiter=used, quote="'" if "'" in content else '"')
     with pytest.raises(DataError, match=likely):
         read_local(tmp_path / "t.csv", None, options)
+
+
+def test_a_wrong_delimiter_is_named_before_columns_that_are_not_there(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("id,zip,city\n1,2,a\n", encoding="utf-8")
+    for key in ("id", None):
+        with pytest.raises(DataError, match=r"'id,zip,city': .* separated by ',', not by ';'; pass csv="):
+            rf.check(tmp_path / "t.csv", "zip -> city", key=key, csv={"delimiter": ";"})
+    with pytest.raises(SchemaError) as caught:
+        rf.check(pa.table({"id,zip": [1]}), "unique(id)")
+    assert "separated" not in str(caught.value)  # it was never CSV
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 import refute as rf
 from refute.cli.app import run
 from refute.errors import SchemaError
-from refute.faults import in_references, ragged_row, repeated_key
+from refute.faults import in_references, ragged_row, repeated_key, unreadable
 from refute.report.baseline import Baseline
 
 ROWS = 'id,zip,city,qty\nKEY-1,ZIP-9,Berlin,1\nKEY-2,ZIP-9,Berlin,2\nKEY-3,ZIP-9,Bernau,3\nKEY-4,ZIP-8,Leipzig,"-4"\n'
@@ -94,6 +94,39 @@ def test_an_error_without_hidden_values_has_none_among_its_facts_either() -> Non
     assert str(cut) == "DataError: ***", "what cannot be found is not shown in part"
     other = in_references(ragged_row("zips.csv", "A-2,b"), ["zip"])
     assert str(other.hiding(lambda name: name is None, "***")).endswith("too few cells: ***")
+
+
+@pytest.mark.parametrize("name", ["rows.parquet", "rows.orc", "rows.feather"])
+@pytest.mark.parametrize("content", ["", "SECRET, and not such a file\n"])
+def test_what_is_wrong_with_a_file_is_said_where_no_cell_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, content: str
+) -> None:
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    arguments = ["check", str(tmp_path / name), "ssn -> city", "--engine", "local"]
+    assert run(arguments) == 3
+    plain = capsys.readouterr().err
+    assert "SECRET" not in plain
+    assert run([*arguments, "--no-values"]) == 3
+    assert capsys.readouterr().err == plain
+    assert run([*arguments, "--mask", "ssn"]) == 3
+    assert capsys.readouterr().err == plain
+
+
+def test_a_quoted_text_that_ends_a_message_with_a_full_stop_is_hidden_alone() -> None:
+    known = unreadable("rows.json", "it holds A-2.", quoted=["it holds A-2."])
+    assert str(known) == "cannot read 'rows.json': it holds A-2"
+    assert str(known.hiding(lambda name: True, "***")) == "cannot read 'rows.json': ***"
+
+
+@pytest.mark.parametrize("hiding", [["--no-values"], ["--mask", "id,zip,city"], []])
+def test_data_and_rules_that_are_swapped_show_no_values(
+    arguments: list[str], capsys: pytest.CaptureFixture[str], hiding: list[str]
+) -> None:
+    data, rules = arguments[1:3]
+    assert run(["check", rules, data, *hiding]) == 3
+    told = capsys.readouterr()
+    assert told.err == f"refute: {data!r} is a table, not a file of rules; are data and rules swapped?\n"
+    assert told.out == ""
 
 
 def test_listed_violations_and_baselines_hide_too() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import random
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -103,6 +103,7 @@ def test_the_page_filters_searches_and_sorts(browser: Browser) -> None:
     assert browser.texts(".rule .word") == ["failed", "warning"], "a name, and a value among clashes"
     browser.type("#search", "nothing has this")
     assert browser.texts(".rule .word") == []
+    assert browser.texts("#matches") == ["Nothing matches"]
     browser.type("#search", "")
     assert len(browser.texts(".rule .word")) == 4
     browser.run("const o = document.getElementById('order'); o.value = 'name'; o.dispatchEvent(new Event('change'))")
@@ -120,20 +121,84 @@ def test_the_page_filters_searches_and_sorts(browser: Browser) -> None:
     assert browser.run("return window.hacked") is None, "nor does what the script shows"
 
 
-def test_the_suspects_are_downloaded_as_csv(browser: Browser, downloads: Path) -> None:
-    report = report_of()
-    browser.open(report.to_html())
+def downloaded(browser: Browser, downloads: Path) -> tuple[list[str], list[list[str]]]:
+    """The head and the lines of the file that the page offers."""
     browser.click("#download")
     file, deadline = downloads / "suspects.csv", time.monotonic() + 20
     while not file.exists() and time.monotonic() < deadline:
         time.sleep(0.05)
-    with open(file, encoding="utf-8", newline="") as stream:
+    assert file.read_bytes().startswith(b"\xef\xbb\xbf"), "by which spreadsheets know UTF-8"
+    with open(file, encoding="utf-8-sig", newline="") as stream:
         head, *lines = csv.reader(stream)
     file.unlink()
-    assert head[:4] == ["row", "rule", "column", "says"]
-    assert len(lines) == len(report.suspects.to_arrow())
-    says = report.suspects.to_arrow().column("value").to_pylist()
-    assert sorted(line[3][:900] for line in lines) == sorted(str(text)[:900] for text in says)
+    return head, lines
+
+
+def test_the_suspects_are_downloaded_as_the_command_writes_them(browser: Browser, downloads: Path) -> None:
+    report = report_of()
+    browser.open(report.to_html())
+    head, lines = downloaded(browser, downloads)
+    written = report.suspects.to_arrow()
+    assert head == ["row", "rule", "column", "value", "suggestion", "support", "violations", "clears"]
+    columns = [written.column("id" if name == "row" else name).to_pylist() for name in head]
+    wanted = [["" if cell is None else str(cell) for cell in line] for line in zip(*columns, strict=True)]
+    assert sorted(lines) == sorted(wanted), "values whole, rules by their names, plain numbers"
+    assert "x" * 10_000 in [line[3] for line in lines]
+
+
+def test_of_two_rows_with_one_key_the_one_that_stays_is_said_to(browser: Browser, downloads: Path) -> None:
+    browser.open(
+        rf.check(pa.table({"id": [1, 2, 2]}), [{"rules": [{"name": "one (either)", "unique": "id"}]}]).to_html()
+    )
+    said = browser.texts("table[data-source=suspects] tbody td:nth-child(2)")
+    assert sorted(said) == ["one (either) (either)", "one (either) (either; this row stays)"]
+    _, lines = downloaded(browser, downloads)
+    assert {line[1] for line in lines} == {"one (either)"}
+
+
+def test_values_that_are_cut_for_want_of_room_are_said_to_be(browser: Browser, downloads: Path) -> None:
+    table = pa.table({"zip": [i // 3 for i in range(300)], "city": [f"{i % 3 // 2}{'x' * 9000}" for i in range(300)]})
+    report = rf.check(table, "zip -> city")
+    browser.open(report.to_html())
+    _, lines = downloaded(browser, downloads)
+    assert max(len(line[3]) for line in lines) == 1000
+    assert "values of at most 1,000 letters; --suspects F writes" in browser.run("return document.body.innerText")
+    browser.open(report_of().to_html())
+    assert "letters; --suspects F" not in browser.run("return document.body.innerText")
+
+
+def test_no_spreadsheet_takes_a_value_for_a_formula(browser: Browser, downloads: Path) -> None:
+    odd = ["=cmd|' /C calc'!A0", "@SUM(1)", "-2+cmd|x", "+49 (0)12", "-12.5", "-1e5", "a=b"]
+    said = [value for one in odd for value in (one, *"ccc")]
+    table = pa.table({"zip": [i // 4 for i in range(len(said))], "city": said})
+    browser.open(rf.check(table, "zip -> city").to_html())
+    _, lines = downloaded(browser, downloads)
+    assert [line[3] for line in sorted(lines, key=lambda line: int(line[0]))] == [
+        "'=cmd|' /C calc'!A0",
+        "'@SUM(1)",
+        "'-2+cmd|x",
+        *odd[3:],
+    ]
+
+
+def test_paper_shows_what_a_click_would_and_says_of_how_many(browser: Browser) -> None:
+    n = 900
+    table = pa.table({"zip": [i // 6 for i in range(n)], "city": [f"C{i % 6 // 5}" for i in range(n)]})
+    page = rf.check(table, "zip -> city").to_html()
+    browser.open(page)
+    clashes, suspects = ".rule tbody.clash", "table[data-source=suspects] tbody"
+    assert (len(browser.texts(clashes)), len(browser.texts(suspects))) == (5, 10)
+    browser.driver.execute_cdp_cmd("Page.printToPDF", {})
+    assert (len(browser.texts(clashes)), len(browser.texts(suspects))) == (20, 100)
+    browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    assert browser.texts("#suspects-more .foot") == ["100 of 150"]
+    assert browser.texts(".more button") == []
+    browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    browser.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+    browser.open(page)
+    browser.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+    assert browser.texts(".more .foot") == ["10 of 150", "5 of 20"]
+    assert browser.texts(".more button") == [], "nor is there one that does nothing without a script"
 
 
 def test_what_cells_say_and_should_say_differs_to_the_eye(browser: Browser) -> None:
@@ -248,6 +313,8 @@ def test_the_page_of_a_discovery_sorts_filters_and_copies_rules(browser: Browser
     assert browser.run("return window.hacked") is None
     kinds = browser.texts("tbody tr > td:nth-child(2)")
     assert kinds == [rule.kind for rule in found]
+    worth = [float(text) for text in browser.texts("tbody tr > td:nth-child(6)")]
+    assert worth == sorted(worth, reverse=True), "best first by the number beside it"
     browser.click("thead th:nth-child(2) button")
     assert browser.texts("tbody tr > td:nth-child(2)") == sorted(kinds)
     browser.click("thead th:nth-child(1) button")
@@ -269,6 +336,20 @@ def test_the_page_of_a_discovery_sorts_filters_and_copies_rules(browser: Browser
     assert rf.check(table, book).ok, "what is copied passes on the rows it was found in"
     browser.type("#search", "no column is called this")
     assert browser.texts("tbody tr") == []
+
+
+@pytest.mark.parametrize("search", [rf.propose, rf.discover])
+def test_the_page_of_a_discovery_says_of_what_and_when(
+    tmp_path: Path, search: Callable[[object], rf.Discovery]
+) -> None:
+    file = tmp_path / "people.csv"
+    file.write_text("zip,city\n" + "".join(f"{i // 4},c{i // 4}\n" for i in range(40)))
+    found = search(file)
+    page = found.to_html()
+    assert "<h1>Rules found in people.csv</h1>" in page, "and not in its path, which follows"
+    moment = found.time.strftime("%Y-%m-%d %H:%M:%S UTC")
+    assert f"{file}: 40 rows, {len(found)} rules; searched {moment} by Refute {rf.__version__}" in page
+    assert "<h1>Rules found</h1>" in search(pa.table({"a": [1, 1], "b": [2, 2]})).to_html()
 
 
 def test_a_search_for_every_rule_has_a_page_too(browser: Browser) -> None:

@@ -64,6 +64,10 @@ def test_new_and_healed_violations_are_those_in_one_table_only(
         assert len(result.compared.new) == (now - was).total()
         assert len(result.compared.healed) == (was - now).total()
         assert result.passed == (not now - was)
+        counts, violations = result.compared.counts, result.finding.violations
+        assert violations is not None
+        assert counts["known"] + counts["new"] == violations, "in one unit with the violations beside them"
+        assert counts["healed"] == (was - now).total() * (2 if result.name == "fd" else 1)
         if now - was:
             assert result.finding.witness is not None
             assert result.values is not None
@@ -97,6 +101,44 @@ def test_a_baseline_lets_known_violations_pass_and_names_the_healed(
     past = tmp_path / "past"
     assert run([*check, "--history", str(past), "--mask", "nope"]) == 3
     assert not past.exists(), "nothing is written for a check that cannot be shown"
+
+
+def test_every_form_counts_new_violations_in_the_unit_of_violations() -> None:
+    known = Baseline.of(report_of([(0, 0, 0), (0, 0, 1)]))
+    report = report_of([(0, 0, 0), (0, 1, 1)]).against(known)
+    assert report["fd"].to_dict()["violations"] == 2
+    assert report["fd"].to_dict()["baseline"] == {"known": 0, "new": 2, "healed": 0, "changed": False}
+    assert report.to_arrow().select(["rule", "new", "healed"]).to_pylist()[0] == {"rule": "fd", "new": 2, "healed": 0}
+    assert "2 violations in 2 rows, 2 of them new" in str(report)
+
+
+def test_rules_with_known_violations_only_blame_nobody_and_others_say_what_counts() -> None:
+    before = [(0, 0, 0), (0, 1, 0), (1, 0, 9), (1, 5, 5)]
+    known = Baseline.of(report_of(before))
+    after = report_of([*before, (0, 2, 0)])
+    assert set(after.suspects.shares) == {"fd", "order"}
+    report = after.against(known)
+    assert report["order"].state.value == "known"
+    assert [name for name, share in report.suspects.shares.items() if share] == ["fd"]
+    assert report.suspects.notes == ("known violations of 'fd' count too, not only new ones",)
+    assert after.suspects.notes == ()
+    assert "known violations of &#39;fd&#39; count too" in report.to_html()
+    assert "known violations of 'fd' count too" in str(report)
+
+
+def test_a_history_that_cannot_be_read_is_reported_before_anything_is_added(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data, past = tmp_path / "rows.csv", tmp_path / "past"
+    data.write_text("id,zip\n1,9\n", encoding="utf-8")
+    check = ["check", str(data), "unique(id)", "--engine", "local", "-q", "--history", str(past)]
+    assert run(check) == 0
+    (past / "odd.parquet").write_text("not Parquet", encoding="utf-8")
+    for more in ([], ["--html", str(tmp_path / "report.html")]):
+        assert run([*check, *more]) == 3
+        assert "odd.parquet': it is not a file of a history" in capsys.readouterr().err
+    assert len(list(past.iterdir())) == 2
+    assert not (tmp_path / "report.html").exists()
 
 
 def test_what_is_not_a_baseline_is_refused(tmp_path: Path) -> None:

@@ -22,9 +22,9 @@ from misfits import MISFITS
 from refute.errors import DataError, InferredTypesWarning, OptionError
 from refute.relation.read.files import read_local
 from refute.relation.read.schema import CellType, Schema
-from refute.spark.source.cells import cast, misfit
 from refute.spark.source.frames import frame_of
 from refute.spark.source.opening import open_source
+from refute.spark.source.text_cells import cast, misfit
 
 pytestmark = pytest.mark.spark
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
@@ -103,6 +104,7 @@ def discover(
     check_driver_bytes(driver_bytes)
     if where is not None and not isinstance(where, str):
         raise wrong_value("where", "a condition as text", where)
+    name = os.fspath(table) if is_path(table) else None
     given, written = given_schema(table, schema, header), given_csv(table, csv)
     table = table.table() if is_monitor(table) else table  # the rows of a monitor at this moment
     if on_spark(table, engine, wanted=persist or driver_bytes is not None):
@@ -114,12 +116,12 @@ def discover(
         held = spark_table(table) if usual else open_source(table, schema=given, csv=written).frame
         most = GATHERED if driver_bytes is None else driver_bytes
         found = discover_on_spark(held, options, kept, where=where, gather=most, persist=persist)
-        return replace(found, where=where)
+        return replace(found, where=where, name=name)
     from refute.discovery.search import search
     from refute.discovery.table import LocalTable
 
     rows = Relation.of(read_local(table, given, written) if is_path(table) else table)
-    return replace(search(LocalTable(selected(rows, where)), options, kept), where=where)
+    return replace(search(LocalTable(selected(rows, where)), options, kept), where=where, name=name)
 
 
 def selected(relation: Relation, where: str | None) -> Relation:

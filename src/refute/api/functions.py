@@ -197,7 +197,7 @@ def explain(
     book = _with_nulls(RuleBook.of(rules), nulls)
     reading = _reading(schema, header, csv, driver_bytes)
     found = engine_for(table, engine=engine, method=method, **reading)
-    where = "answered in this process" if getattr(found, "is_here", False) else "answered on Spark"
+    where = "answered in this process" if found.is_here else "answered on Spark"
     return replace(found.explain(list(book)), engine=where)
 
 

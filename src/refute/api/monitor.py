@@ -14,6 +14,7 @@ from refute.api.lasting import Lasting, folder_of
 from refute.api.monitor_options import METHODS, MOST_PAIRS, bound_of, check_same, one_of
 from refute.api.tables import as_key
 from refute.display.markup import table_part
+from refute.display.plurals import plural
 from refute.durable.directory import LOGGED_ROWS, Directory
 from refute.durable.manifest import NAME as MANIFEST
 from refute.errors import OptionError, RefuteError
@@ -27,7 +28,6 @@ from refute.live.feed import net_changes
 from refute.live.saved import MONITOR, KeptState, logged
 from refute.live.state import Change, State
 from refute.report import Report, Suspects
-from refute.report.numbers import plural
 from refute.report.violations import Violations
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -75,6 +76,7 @@ def propose(
     check_driver_bytes(driver_bytes)
     if where is not None and not isinstance(where, str):
         raise wrong_value("where", "a condition as text", where)
+    name = os.fspath(table) if is_path(table) else None
     given, written = given_schema(table, schema, header), given_csv(table, csv)
     table = table.table() if is_monitor(table) else table
     rows: Any
@@ -92,7 +94,7 @@ def propose(
         rows = selected(Relation.of(read_local(table, given, written) if is_path(table) else table), where)
         heads = search_heads(rows, options, max_left=max_left, shapes=shapes)
     held_by = engine_for(rows, key=as_key(key), threads=threads, driver_bytes=driver_bytes)
-    return Proposals(heads, EngineTable(held_by), where=where)
+    return Proposals(heads, EngineTable(held_by), where=where, name=name)
 
 
 class EngineTable:

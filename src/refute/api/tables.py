@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -184,4 +183,8 @@ def is_path(table: Any) -> bool:
 
 def name_of(table: Any) -> str:
     """What a report calls the table."""
-    return os.fspath(table) if is_path(table) else f"{type(table).__name__}"
+    if is_path(table):
+        return str(table)
+    kind: type[object] = type(table)
+    in_memory = kind.__module__.partition(".")[0] in ("pyarrow", "pandas", "polars")
+    return "Table in memory" if in_memory else kind.__name__

@@ -28,6 +28,7 @@ from refute.discovery.result.kinds import kinds_of
 from refute.discovery.search import search
 from refute.discovery.space.slots import PredicateSpace, Words
 from refute.discovery.table import LocalTable
+from refute.display.plurals import plural
 from refute.durable.directory import Directory
 from refute.durable.manifest import NAME as MANIFEST
 from refute.errors import OptionError
@@ -38,7 +39,6 @@ from refute.live.feed import net_changes
 from refute.live.saved import logged
 from refute.live.state import Change, State
 from refute.relation import Relation
-from refute.report.numbers import plural
 from refute.tracking.after import row_names, rows_after
 from refute.tracking.ages import RuleAges
 from refute.tracking.changes import RowCounts, RuleChanges

@@ -17,6 +17,7 @@ from refute.api.monitor import place_of, refuse_other_tables
 from refute.api.monitor_options import MOST_PAIRS, bound_of
 from refute.api.tables import as_key, check_driver_bytes, is_spark
 from refute.display.markup import Follows, table_part
+from refute.display.plurals import plural
 from refute.errors import OptionError
 from refute.faults import needing, no_key_for_feed, unknown_choice, wrong_value
 from refute.language.addresses import local_path
@@ -25,7 +26,6 @@ from refute.language.rulebook import Rule, RuleBook, Severity
 from refute.live.engine import LiveEngine
 from refute.report import Report, Suspects
 from refute.report.history import PastRun
-from refute.report.numbers import plural
 from refute.report.violations import Violations
 from refute.watching.reading import WatchView
 from refute.watching.records import BatchRecord, Following, KnownHistory

@@ -6,6 +6,7 @@ import contextlib
 import importlib
 import logging
 import os
+import re
 import sys
 import traceback
 import warnings
@@ -19,7 +20,7 @@ import refute
 from refute.cli.exits import Exit
 from refute.cli.terminal import say
 from refute.display import in_one_line
-from refute.errors import RefuteError, did_you_mean, shortened
+from refute.errors import RefuteError, SchemaError, did_you_mean, shortened
 from refute.runtime.compiling import COMPILING
 
 COMMANDS = (
@@ -37,6 +38,7 @@ COMMANDS = (
     "prepare",
 )
 _HOMES = {"init": "files.init", "schema": "files.schema"}  # commands that are not in a module of their name
+_NOT_A_NUMBER = re.compile(r"is not a valid (integer|float)(?: range)?")
 _BY_FUNCTION = {  # what does from the shell what a function of this name does
     "propose": "discover DATA",
     "verify": "check DATA RULES --verify",
@@ -133,13 +135,18 @@ def _answered(given: list[str]) -> int:
     except click.UsageError as error:
         where = error.ctx.command_path if error.ctx else "refute"
         said = error.format_message()
-        if said.startswith("Got unexpected extra argument"):
+        if said.startswith("Got unexpected extra argument") and _has_files(said):
             said += ": quote the glob so that the shell does not expand it."
+        elif said.startswith("Got unexpected extra argument"):
+            said += "."
+        said = _NOT_A_NUMBER.sub(_in_words, said)
         if said == "Missing argument 'RULES'.":
             said += " These are a rule file, or a rule such as 'zip -> city'; `refute init DATA` writes a first file."
         return _failed(f"{shortened(said)} See `{where} --help`.")
     except click.ClickException as error:
         return _failed(shortened(error.format_message()))
+    except SchemaError as error:  # one line for each rule that does not fit
+        return _failed(str(error).replace("\n", "\nrefute: ") if "problems" in error.facts else str(error))
     except RefuteError as error:
         return _failed(str(error))
     except (click.Abort, KeyboardInterrupt):
@@ -153,6 +160,16 @@ def _answered(given: list[str]) -> int:
             say(traceback.format_exc(), err=True)
         return _failed(f"internal error: {type(error).__name__}: {shortened(str(error))} (--verbose shows where)")
     return int(code or 0)
+
+
+def _has_files(said: str) -> bool:
+    """Whether arguments that nobody expected look like files, as where the shell has put them in place of a glob."""
+    words = said.partition("(")[2].rstrip(").").split()
+    return any(os.path.splitext(word)[1] or os.path.exists(word) for word in words)
+
+
+def _in_words(found: re.Match[str]) -> str:
+    return f"is not a {'whole ' if found[1] == 'integer' else ''}number"
 
 
 def main() -> NoReturn:

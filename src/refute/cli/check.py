@@ -19,7 +19,7 @@ from refute.cli.places import Place, as_file, as_folder, as_folder_or_table, on_
 from refute.cli.progress import counting, waiting
 from refute.cli.source import open_data, persist_option, reading_options
 from refute.cli.suspects import require_quarantine, require_suspects_file, write_halves, write_suspects, written
-from refute.cli.terminal import hand_over, say, say_lines
+from refute.cli.terminal import say, say_lines
 from refute.language.conditions import InTable
 
 
@@ -150,9 +150,7 @@ def command(
     if quarantine is not None:
         write_halves(opened, report.suspects, quarantine)
     for file, write in outputs:
-        if file is not None and file.is_stdout:
-            hand_over(write().rstrip("\n") + "\n")
-        elif file is not None:
+        if file is not None:
             file.write(write(), opened)
     if not options.quiet and not any(file is not None and file.is_stdout for file, _ in outputs):
         from refute.report.as_text import lines  # which loads all that a report can do

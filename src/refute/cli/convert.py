@@ -11,10 +11,11 @@ from pathlib import Path
 import click
 
 from refute.cli.exits import Exit
-from refute.cli.options import SharedOptions, shared
+from refute.cli.options import OF_SPARK, SharedOptions, shared, without
 from refute.cli.output.apart import require_apart
 from refute.cli.places import Place
 from refute.cli.terminal import hand_over, say
+from refute.display.plurals import plural
 from refute.errors import OptionError
 from refute.faults import missing_file, unreadable
 from refute.language.addresses import local_path
@@ -40,7 +41,7 @@ from refute.writing import write_text
 @click.argument("rules", metavar="IN")
 @click.option("--to", "target", required=True, metavar="FORMAT", help=f"One of {', '.join((*FORMATS, *ALIASES))}.")
 @click.option("--from", "origin", metavar="FORMAT", help="The format of IN. Default: detected.")
-@click.option("--out", metavar="F", help="Write to this file instead of stdout.")
+@click.option("--out", metavar="F", help="Write to this file; - or nothing is stdout.")
 @click.option("--header", metavar="NAMES|CSV", help="Column names (a,b,c), or a CSV file, if columns are numbered.")
 @click.option("--table", default="data", show_default=True, help="The name of the table, for sql.")
 @shared
@@ -51,7 +52,7 @@ def command(
 
     A rule that the format cannot express is an error that names it.
     """
-    if out is not None:
+    if out is not None and out != "-":
         require_apart([Place(out, "--out")], [("IN", None if rules == "-" else rules), ("--header", header)])
     columns = read_header(header) if header is not None else TableFacts()
     return convert(
@@ -63,6 +64,9 @@ def command(
         nulls=options.nulls,
         quiet=options.quiet,
     )
+
+
+without(command, *OF_SPARK)
 
 
 def convert(
@@ -77,7 +81,7 @@ def convert(
 ) -> Exit:
     """Write the rules of a file in another format, to `out` or stdout."""
     target = named(to)
-    text = sys.stdin.read(MAX_CHARACTERS + 1) if rules == "-" else read_file(Path(rules))
+    text = sys.stdin.read(MAX_CHARACTERS + 1) if rules == "-" else read_file(Path(rules), format=origin)
     check_size(text)
     chosen = origin or detect(text).name
     book = read_rules(text, format=chosen, table=table, source=None if rules == "-" else rules)
@@ -87,12 +91,12 @@ def convert(
     lost = _lost(book, target)
     if lost and not quiet:
         say(f"refute: {target.title} does not keep {', '.join(lost)}", err=True)
-    if out is None:
+    if out is None or out == "-":
         hand_over(written)
         return Exit.HOLDS
     write_text(local_path(out, "convert writes to a file on this machine, or without --out to stdout"), written)
     if not quiet:
-        say(f"{out}: {len(book)} rules, {named(chosen).title} to {target.title}", err=True)
+        say(f"{out}: {plural(len(book), 'rule')}, {named(chosen).title} to {target.title}", err=True)
     return Exit.HOLDS
 
 

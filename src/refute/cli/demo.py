@@ -59,6 +59,8 @@ def command(options: SharedOptions, page: Path, engine: str) -> Exit:
 
     With --engine auto, rules are checked on Spark where it is installed, and otherwise in this process.
     """
+    if str(page) == "-":
+        raise OptionError("--html -: stdout has the story; name a file", option="--html", value="-")
     require_apart([Place(str(page), "--html")], [("the sample", str(TABLE)), ("its rules", str(RULES))])
     warnings.simplefilter("ignore", InferredTypesWarning)  # the sample's types are known to be right
     propose, starting = refute.propose, _begun(options, engine)  # Spark starts while rules are proposed
@@ -81,9 +83,13 @@ def command(options: SharedOptions, page: Path, engine: str) -> Exit:
 
         say_lines([*lines(report, suspects=suspects), []])
     _say(options, f"{suspects.count:,} rows are to blame for all of that. {remark}")
-    _say(options, _written(whole, page))
+    missed = _missed(whole, page)
+    if missed is None:
+        _say(options, f"All of it as a page, to open in a browser: {page.absolute()}")
+    else:
+        say(f"refute: {missed}", err=True)
     _say(options, f"\n{_NEXT}")
-    return Exit.HOLDS
+    return Exit.HOLDS if missed is None else Exit.PARTIAL
 
 
 def _checked(
@@ -122,13 +128,13 @@ def _opened(options: SharedOptions, engine: str, starting: Future[SparkSession] 
     return Opened(str(TABLE), {"engine": "spark"}, session), f"Spark checked them ({where}), as it would on a cluster."
 
 
-def _written(report: refute.Report, page: Path) -> str:
-    """Writes the page, and says where it is, or why it is not: the story goes on without it."""
+def _missed(report: refute.Report, page: Path) -> str | None:
+    """Writes the page; why that cannot be, where it cannot: the story goes on without it."""
     try:
         write_text(page, report.to_html())
     except (OSError, OptionError) as error:
-        return f"The page was not written: {error}. --html F names another file."
-    return f"All of it as a page, to open in a browser: {page.absolute()}"
+        return f"the page was not written: {error}. --html F names another file."
+    return None
 
 
 def _say(options: SharedOptions, text: str) -> None:

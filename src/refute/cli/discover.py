@@ -56,7 +56,7 @@ _OF_PROPOSALS = ("tendencies", "max_left", "seed")
 @click.option(
     "--top", type=click.IntRange(min=1), default=_SHOWN, show_default=True, metavar="N", help="Show the N best rules."
 )
-@click.option("--out", callback=as_file, metavar="F", help="Write the rules as a rule file.")
+@click.option("--out", callback=as_file, metavar="F", help="Write the rules as a rule file (- for stdout).")
 @click.option("--force", is_flag=True, help="With --out: write the file even if there is one.")
 @click.option("--html", "html_file", callback=as_file, metavar="F", help="Write the rules as one HTML page.")
 @click.option("--complete", is_flag=True, help="Find every minimal rule that the rows obey. The options below need it.")
@@ -147,7 +147,8 @@ def command(
         else:
             found = refute.propose(opened.table, max_left=max_left, seed=seed, progress=follow, **common)
             text = describe_proposals(data, found, top, tendencies=tendencies)
-    if not options.quiet:
+    given = any(place is not None and place.is_stdout for place in (out, html_file))
+    if not options.quiet and not given:
         say(text)
         if out is None and len(found):
             say(f"Next: {again('--out', 'rules.yaml')}   (the rules as a file, to edit and to check)")
@@ -157,7 +158,7 @@ def command(
         say(f"no rule was found, so {in_one_line(out.text)} was not written", err=True)
     elif out is not None:
         out.write(found.to_yaml(), opened)
-        if not options.quiet:
+        if not options.quiet and not out.is_stdout:
             written = counted_rules(len(found) + len(found.almost), "proposed rule")
             say(f"wrote {written} to {in_one_line(out.text)}", err=True)
             say_next(out)

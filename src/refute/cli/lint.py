@@ -8,7 +8,7 @@ import click
 
 from refute.cli.convert import read_header
 from refute.cli.exits import Exit
-from refute.cli.options import SharedOptions, shared
+from refute.cli.options import OF_SPARK, SharedOptions, shared, without
 from refute.cli.terminal import say
 from refute.display import in_one_line
 from refute.errors import shortened
@@ -33,9 +33,7 @@ def command(options: SharedOptions, rules: tuple[Path, ...], source_format: str 
     return lint(rules, source_format=source_format, header=names, nulls=options.nulls, quiet=options.quiet)
 
 
-for _option in command.params:  # which every command takes, and this one, which reads no data, has no use for
-    if isinstance(_option, click.Option) and _option.name in ("master", "remote", "conf", "py_files"):
-        _option.hidden = True
+without(command, *OF_SPARK)
 
 
 def lint(

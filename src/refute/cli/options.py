@@ -95,3 +95,13 @@ def shared(command: Callable[Concatenate[SharedOptions, P], Exit]) -> Callable[P
     for option in reversed(_OPTIONS):
         decorated = option(decorated)
     return decorated
+
+
+def without(command: click.Command, *names: str) -> None:
+    """Leave shared options that have no use for a command out of its help; it takes them all the same."""
+    for option in command.params:
+        if isinstance(option, click.Option) and option.name in names:
+            option.hidden = True
+
+
+OF_SPARK = ("master", "remote", "conf", "py_files")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from refute.cli.terminal import hand_over
 from refute.errors import OptionError
 from refute.faults import already_there, unwritable
 from refute.language.addresses import is_address, is_local_address, local_path
@@ -87,7 +88,10 @@ class Place:
             raise unwritable(self.text, f"there is no folder {path.parent}")
 
     def write(self, text: str, data: Opened) -> None:
-        """Write a text: on this machine as a file, elsewhere as the only file of a folder."""
+        """Write a text: on this machine as a file or to stdout, elsewhere as the only file of a folder."""
+        if self.is_stdout:
+            hand_over(text.rstrip("\n") + "\n")
+            return
         if self.address is not None:
             from refute.spark.source.places import write_text
 
@@ -128,7 +132,7 @@ def as_folder_or_table(context: click.Context, option: click.Parameter, given: s
     if given is None:
         return None
     place = Place(given, option.opts[0], is_folder=True)
-    if not given.strip() or place.table == "":
+    if not given.strip() or place.is_stdout or place.table == "":
         raise click.BadParameter(f"{given!r} is not a folder, an address or table:schema.name.")
     return place
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -24,6 +23,7 @@ from refute.plan.share import Listener, Share, apart
 from refute.plan.step import Step, steps_within
 from refute.relation import Relation
 from refute.relation.arrays import exact_sum
+from refute.runtime.once import Once
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +64,7 @@ class Detector:
         self._method = method
         self._summaries = summaries
         self.share = Share(threads=threads, listener=listener)
-        self._compiled: dict[tuple[object, ...], Compiled] = {}
-        self._lock = threading.Lock()
+        self._compiled = Once()
 
     def verify(self, rule: Rule) -> Verdict:
         """Whether the rule holds. Growing prefixes are looked at first, so a broken rule costs little."""
@@ -173,13 +172,7 @@ class Detector:
     def compiled(self, rule: Rule) -> Compiled:
         """The rule over all rows of this table, prepared once."""
         key = (rule.constraint, rule.nulls, rule.where)
-        with self._lock:
-            known = self._compiled.get(key)
-        if known is None:
-            known = compile_rule(self.relation, rule, threads=self.share.threads)
-            with self._lock:
-                self._compiled[key] = known
-        return known
+        return self._compiled.get(key, lambda: compile_rule(self.relation, rule, threads=self.share.threads))
 
     def _prefix(self, size: int) -> Detector:
         """The detector of the first rows, which all rules share."""

@@ -85,6 +85,7 @@ class Engine(Protocol):
     """A table that answers rules. Rules are asked about as `fitted` gives them."""
 
     name: str  # `local` where this process answers, else `spark`
+    is_here: bool  # whether the rows are in this process, so a look at them costs little
 
     @property
     def identifies(self) -> bool:

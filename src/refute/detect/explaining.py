@@ -13,6 +13,7 @@ import numpy as np
 from refute.detect.detector import Detector
 from refute.detect.sweep.points import Points
 from refute.detect.sweep.reduce import reduce
+from refute.display.plurals import plural
 from refute.language.arithmetic import shown_column
 from refute.language.logic.closure import Closure
 from refute.language.rulebook import Rule
@@ -74,7 +75,7 @@ def _preparation(detector: Detector, rule: Rule, problem: Problem) -> Iterator[S
         yield Step(f"keep the rows that can be part of a pair: {problem.s.size:,}{on_t}")
     points = reduce(problem, detector.share) if detector.method is not MethodName.REFINE else None
     if points is not None and points.group is not None:
-        yield Step(f"group the rows by {named(problem.equal)}: {_counted(_groups(points.group), 'group')}")
+        yield Step(f"group the rows by {named(problem.equal)}: {plural(_groups(points.group), 'group')}")
         if points.s_pick is not None or points.t_pick is not None:
             yield Step(f"drop the rows that are alone in their group: {_left(points)}")
 
@@ -90,10 +91,6 @@ def _groups(group: Comparison) -> int:
 def _left(points: Points) -> str:
     on_t = "" if points.aligned else f" as s, {points.n_t:,} as t"
     return f"{points.n_s:,} stay{on_t}"
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _at_worst(shape: Shape, method: MethodName) -> str:

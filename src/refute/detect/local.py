@@ -35,7 +35,7 @@ class LocalEngine:
     """Answers rules about one in-memory table."""
 
     name = "local"
-    is_here = True  # the rows are in this process
+    is_here = True
     identifies = True
 
     def __init__(

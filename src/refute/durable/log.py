@@ -197,16 +197,28 @@ def _packed(facts: dict[str, Any], changes: Sequence[Logged], beside: bytes) -> 
     sizes = []
     parts: list[Bytes] = [beside]
     for change in changes:
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, change.table.schema) as writer:
-            writer.write_table(change.table)
-        rows = memoryview(sink.getvalue())
+        rows = _stream_of(change.table)
         gone = change.gone.astype("<i8", copy=False).tobytes()
         sizes.append([len(gone), len(rows)])
         parts += [gone, rows]
     told = {**facts, "changes": sizes, **({"beside": len(beside)} if beside else {})}
     head = json.dumps(told).encode()
     return [struct.pack("<I", len(head)) + head, *parts]
+
+
+def _stream_of(table: pa.Table) -> memoryview:
+    """A table as an Arrow stream, in memory that is fetched at once: what grows is copied as often as it does."""
+    sized = pa.MockOutputStream()
+    _write_stream(sized, table)
+    found = pa.allocate_buffer(sized.size())
+    with pa.FixedSizeBufferWriter(found) as sink:
+        _write_stream(sink, table)
+    return memoryview(found)
+
+
+def _write_stream(sink: pa.NativeFile, table: pa.Table) -> None:
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
 
 
 def _unpacked(number: int, payload: bytes) -> Commit:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from refute.errors import RuleError
-from refute.faults import missing_file, not_utf8, unreadable
+from refute.faults import missing_file, not_utf8, table_for_rules, unreadable
 from refute.language.formats import MAX_CHARACTERS, TableFacts, read_rules
 from refute.language.rulebook import RuleBook
-from refute.language.rulebook.book import is_file_like
+from refute.language.rulebook.book import is_file_like, names_table
 from refute.language.rulebook.loader import book_from_plain
 
 
@@ -43,8 +45,11 @@ def load_rules(
             else missing_file(rules, RuleError)
         )
     if isinstance(rules, os.PathLike) or is_file_like(rules):
+        if isinstance(rules, str) and names_table(rules) and format is None:  # a glob or an address, too
+            raise table_for_rules(rules)
         path = Path(rules)
-        return read_rules(read_file(path), format=format, table=table, source=str(path)).within(str(path.parent))
+        text = read_file(path, format=format)
+        return read_rules(text, format=format, table=table, source=str(path)).within(str(path.parent))
     return read_rules(rules, format=format, table=table)
 
 
@@ -53,11 +58,16 @@ def _is_path(text: str) -> bool:
     return text.startswith(("/", "./", "../", "~")) and not is_file_like(text) and len(text.split()) == 1
 
 
-def read_file(path: Path) -> str:
-    """The text of a rule file."""
+def read_file(path: Path, *, format: str | None = None) -> str:
+    """The text of a rule file; raises RuleError for a table, and says nothing of what that holds.
+
+    A file whose format is given is read whatever its name.
+    """
+    if format is None and (names_table(path.name) or path.is_dir()):
+        raise table_for_rules(str(path), is_folder=path.is_dir())
     try:
         with path.open(encoding="utf-8-sig") as stream:
-            return stream.read(MAX_CHARACTERS + 1)
+            text = stream.read(MAX_CHARACTERS + 1)
     except OSError as error:
         raise (
             missing_file(str(path), RuleError)
@@ -66,3 +76,20 @@ def read_file(path: Path) -> str:
         ) from None
     except UnicodeDecodeError:
         raise not_utf8(str(path), RuleError) from None
+    if format is None and _has_records(text):
+        raise table_for_rules(str(path))
+    return text
+
+
+def _has_records(text: str) -> bool:
+    """Whether a text is JSON as tables have it: a list, or an object in each line."""
+    text = text.strip()
+    if text.startswith("["):
+        return re.match(r"\[\s*[{\]]", text) is not None
+    first, newline, _ = text.partition("\n")
+    if not (newline and text.startswith("{")):
+        return False
+    try:
+        return isinstance(json.loads(first), dict)
+    except (ValueError, RecursionError):
+        return False

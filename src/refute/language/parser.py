@@ -14,7 +14,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from refute.errors import RuleError, did_you_mean
-from refute.faults import not_one_rule
+from refute.faults import any_of, not_one_rule
 from refute.language.arithmetic import Formula
 from refute.language.column_rules import AllowedValues, Patterns, References
 from refute.language.conditions import Condition
@@ -22,7 +22,7 @@ from refute.language.constraint import DenialConstraint
 from refute.language.meaning import Reader
 from refute.language.predicate import Constant
 from refute.language.sugar import Key, NotNull, RowRule, Sugar
-from refute.language.syntax import RuleSyntaxError, in_words, listed
+from refute.language.syntax import RuleSyntaxError, in_words
 
 if TYPE_CHECKING:
     from lark import Lark, Token, Tree
@@ -194,7 +194,7 @@ def _explained(text: str, start: str, position: int, found: str, expected: tuple
         problem += " Conditions of 'where' take 'is null'." if start != "condition" else " Write 'is null'."
     elif start == "rule" and (call := _CALL.match(text)) and call.end() == position + 1:
         known = [kind.value for kind in _CALLS]
-        hint = did_you_mean(call[1], known) or f" The short forms are {listed(f'{name}(...)' for name in known)}."
+        hint = did_you_mean(call[1], known) or f" The short forms are {any_of(f'{name}(...)' for name in known)}."
         position = call.start(1)
         problem = f"there is no short form {call[1]!r}.{hint}"
     elif start == "rule" and "'->'" in expected and _ONE_ROW.match(rest):
@@ -204,5 +204,5 @@ def _explained(text: str, start: str, position: int, found: str, expected: tuple
     elif rest.startswith(".") and text[:position].rstrip()[-1:].isalnum():
         problem = "a name with a dot goes into back quotes, as in `address.zip`."
     else:
-        problem = f"expected {listed(expected)}; {found}." if expected else f"{found}, which is not expected here"
+        problem = f"expected {any_of(expected)}; {found}." if expected else f"{found}, which is not expected here"
     return RuleSyntaxError(problem, text=text, position=position, expected=expected)

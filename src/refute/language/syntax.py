@@ -102,9 +102,3 @@ def in_words(terminals: Iterable[str]) -> tuple[str, ...]:
             left -= group
     words.extend(sorted(_WORDS[terminal] for terminal in left if terminal in _WORDS))
     return tuple(words)
-
-
-def listed(words: Iterable[str]) -> str:
-    """`a, b or c`."""
-    *first, last = tuple(words)
-    return f"{', '.join(first)} or {last}" if first else last

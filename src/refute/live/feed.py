@@ -117,11 +117,6 @@ def leaves_rows(words: pa.ChunkedArray) -> bool:
     return bool(_leaves_a_row(operations_of(words)).any())
 
 
-def inserts_alone(words: pa.ChunkedArray) -> bool:
-    """Whether all operations of a feed are inserts; raises DataError for an unknown one."""
-    return not operations_of(words).any()  # whose number is 0
-
-
 def steps_of(words: pa.ChunkedArray) -> tuple[Any, Any]:
     """Which operations of a feed leave a row, and which may meet one with their key.
 

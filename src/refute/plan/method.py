@@ -10,10 +10,10 @@ from refute.faults import unknown_choice
 class MethodName(Enum):
     """A method of detection.
 
-    AUTO is `sweep`, which was measured to be the fastest on every shape of rule: verdicts and counts over 20,000 and
+    AUTO is `sweep`, which was measured to be the fastest, but in one case: verdicts and counts over 20,000 and
     200,000 points, in one group and in groups of 20, for none to four orders. In small groups alone, `refine` counts
-    three orders and more in up to a quarter less time, and takes half as long again to verify them. The others are
-    there for people who compare the papers, and to check each other.
+    three orders and more in up to a quarter less time, and takes half as long again to verify them. So no cost chooses
+    between them. The others are there for people who compare the papers, and to check each other.
     """
 
     AUTO = "auto"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from refute.display import in_one_line
+from refute.display.plurals import plural
 from refute.faults import needing
 from refute.language.rulebook import Rule
 from refute.plan.shape import Shape
@@ -89,7 +90,7 @@ class Plan:
 
     def __repr__(self) -> str:
         methods = ", ".join(dict.fromkeys(one.method for one in self.rules))
-        return f"Plan({len(self):,} rule{'' if len(self) == 1 else 's'} by {methods})"
+        return f"Plan({plural(len(self), 'rule')} by {methods})"
 
     def _repr_html_(self) -> str:
         from refute.display.markup import table_part

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from refute.display.plurals import plural
 from refute.language.constraint import DenialConstraint
 from refute.language.operators import Operator
 from refute.plan.problem import Problem
@@ -38,17 +39,11 @@ class Shape:
 
     def __str__(self) -> str:
         if self.single:
-            return f"one row at a time, {_counted(self.one_row, 'comparison')}"
+            return f"one row at a time, {plural(self.one_row, 'comparison')}"
         parts = [
-            _counted(self.equal, "equality", "equalities"),
-            _counted(self.order, "order comparison"),
-            _counted(self.differ, "inequality", "inequalities"),
-            _counted(self.one_row, "one-row filter"),
+            (self.equal, "equality", "equalities"),
+            (self.order, "order comparison", None),
+            (self.differ, "inequality", "inequalities"),
+            (self.one_row, "one-row filter", None),
         ]
-        return "pairs of rows, " + ", ".join(part for part in parts if part)
-
-
-def _counted(number: int, noun: str, plural: str | None = None) -> str:
-    if number == 0:
-        return ""
-    return f"1 {noun}" if number == 1 else f"{number} {plural or noun + 's'}"
+        return "pairs of rows, " + ", ".join(plural(*part) for part in parts if part[0])

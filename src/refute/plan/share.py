@@ -44,6 +44,11 @@ class Share:
         return found
 
 
+def threads_for(share: Share | None, points: int, parallel: int) -> int:
+    """The threads that a rule over so many points may use; one where more would not pay."""
+    return share.threads if share is not None and points >= parallel else 1
+
+
 def within(share: Share | None, scope: str) -> Share | None:
     """The share for a part of the work: its steps name the part."""
     if share is None or share.listener is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -138,6 +139,13 @@ class Proposals(Discovery):
     method: str = "propose"
     almost: tuple[Discovered, ...] = ()
     where: str | None = None
+    name: str | None = None
+    time: dt.datetime = field(default_factory=lambda: dt.datetime.now(dt.UTC), compare=False)
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows were searched."""
+        return self.table.n_rows
 
     @property
     def complete(self) -> bool:  # type: ignore[override]

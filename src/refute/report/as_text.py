@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from refute.display import in_one_line
 from refute.display.contrast import Marked, columns_of, marked_among, marked_pair, padded, shortened
+from refute.display.plurals import plural
 from refute.display.spelling import revealed
 from refute.display.tones import Line, Span, Tone, line, without_tones
 from refute.relation.shown import id_text
-from refute.report.numbers import counted, plural, some_of
+from refute.report.numbers import counted, some_of
 from refute.report.result import RuleResult, Standing
 from refute.report.suspects_as_text import NOT_LOOKED_FOR
 from refute.report.suspects_as_text import render as rendered_suspects

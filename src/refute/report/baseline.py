@@ -121,7 +121,8 @@ class Baseline:
         known: Counter[str] = Counter(rule.clashes) if rule is not None and not changed else Counter()
         found: Counter[str] = Counter() if result.finding.holds else _clashes(report, result)
         both = found & known
-        return SinceBaseline(sum(both.values()), _listed(found - known), _listed(known - found), changed)
+        orders = 2 if result.rule.constraint.is_symmetric else 1
+        return SinceBaseline(sum(both.values()), _listed(found - known), _listed(known - found), changed, orders)
 
     def judged(self, report: Report, result: RuleResult) -> RuleResult:
         """The result beside the baseline. If some of its violations are known, one that is new is its witness."""

@@ -153,7 +153,7 @@ class Exhibits:
         return bool(result.finding.violations)
 
     def _is_here(self, result: RuleResult) -> bool:
-        return getattr(self._engine, "is_here", False) or result.finding.method == _FETCHED
+        return self._engine.is_here or result.finding.method == _FETCHED
 
     def _costs_little(self, result: RuleResult) -> bool:
         return cost([result.rule], self._report.data.rows) <= LOOKS

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from refute.display.plurals import plural
+
 if TYPE_CHECKING:
     from refute.report.result import RuleResult
 
@@ -14,8 +16,7 @@ def counted(result: RuleResult) -> str:
     """The extent of a result in words, with what lets it pass: `12 violations in 7 rows (tolerated: 1% rows)`."""
     said = extent(result)
     if result.compared is not None and not result.finding.holds:
-        orders = 2 if result.rule.constraint.is_symmetric else 1  # a baseline names both of its pairs at once
-        said += f", {orders * len(result.compared.new):,} of them new"
+        said += f", {result.compared.counts['new']:,} of them new"
     if result.suspects is not None:
         said += f", {plural(result.suspects, 'row')} to blame"
     return f"{said} (tolerated: {result.rule.tolerance})" if result.tolerated and not result.finding.holds else said
@@ -43,8 +44,3 @@ def some_of(clashes: Sequence[tuple[Any, ...]], most: int, text_of: Callable[[An
 def percent(share: float) -> str:
     """A share in words, as rules write it: `1.5%`, `less than 0.001%`."""
     return "less than 0.001%" if 0 < share < 1e-5 else f"{100 * share:.3g}%"
-
-
-def plural(number: int, noun: str, several: str | None = None) -> str:
-    """`1 row`, `2,000 rows`."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {several or noun + 's'}"

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from refute.detect.engine import Engine
+from refute.display.plurals import plural
 from refute.errors import OptionError
-from refute.faults import needing, unknown_rule
+from refute.faults import listed, needing, unknown_rule
 from refute.language.addresses import local_path
 from refute.language.rulebook import Severity
 from refute.report.discretion import OPEN, Discretion
 from refute.report.exhibits import Exhibits
-from refute.report.numbers import plural
 from refute.report.result import RuleResult, Standing
 from refute.report.suspects import Suspects
 from refute.report.unasked import LOOKS, cost
@@ -96,11 +96,14 @@ class Report:
     def suspects(self) -> Suspects:
         """A small set of rows whose removal leaves a table that obeys every rule, with what their cells should say.
 
-        Rules that are broken within their tolerance blame nobody.
+        Rules that are broken within their tolerance, or only as a baseline knows, blame nobody.
         """
-        blaming = [result.rule for result in self.results if result.finding.holds or not result.tolerated]
+        blaming = [result.rule for result in self.results if result.finding.holds or not result.passed]
         read = [name for rule in blaming for name in rule.constraint.columns]
-        return Suspects(self._engine.suspects(blaming), self._discretion, read)
+        failing = (result for result in self.results if not result.passed)
+        partly = [result.name for result in failing if result.compared is not None and result.compared.known]
+        notes = [f"known violations of {listed(partly)} count too, not only new ones"] if partly else []
+        return Suspects(self._engine.suspects(blaming), self._discretion, read, notes)
 
     @property
     def first_suspects(self) -> Suspects | None:

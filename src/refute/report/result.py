@@ -29,15 +29,23 @@ class Standing(Enum):
 
 @dataclass(frozen=True, slots=True)
 class SinceBaseline:
-    """The violations of a rule beside those of a baseline: how many are in both, and which are in one only.
+    """The clashes of a rule beside those of a baseline: how many are in both, and which are in one only.
 
-    Each is by the ids of its rows, or by their values where rows have no key; a clash of a symmetric rule is one.
+    Each is by the ids of its rows, or by their values where rows have no key. A clash of a symmetric rule is named
+    once, and makes two violations: `orders` says how many, and `counts` counts violations, as all reports do.
     """
 
     known: int
     new: tuple[tuple[Any, ...], ...]
     healed: tuple[tuple[Any, ...], ...]
     changed: bool = False  # the rule is another one than in the baseline, so all of it is new
+    orders: int = 1
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many violations are known, new and healed; those that are known or new are all there are."""
+        clashes = {"known": self.known, "new": len(self.new), "healed": len(self.healed)}
+        return {word: self.orders * number for word, number in clashes.items()}
 
     def hiding(self, discretion: Discretion, key: Sequence[str]) -> SinceBaseline:
         """The same without hidden values."""
@@ -156,12 +164,7 @@ class RuleResult:
             "method": finding.method,
         }
         if self.compared is not None:
-            found["baseline"] = {
-                "known": self.compared.known,
-                "new": len(self.compared.new),
-                "healed": len(self.compared.healed),
-                "changed": self.compared.changed,
-            }
+            found["baseline"] = {**self.compared.counts, "changed": self.compared.changed}
         return found
 
     def _repr_html_(self) -> str:

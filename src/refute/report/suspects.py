@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from refute.blame.flat import by_cell
 from refute.detect.engine import SuspectListing
+from refute.display.plurals import plural
 from refute.faults import needing
 from refute.language.rulebook import Severity
 from refute.relation.arrays import row_numbers
 from refute.relation.shown import shown_values
 from refute.report.discretion import HIDDEN, OPEN, Discretion
-from refute.report.numbers import plural
 
 if TYPE_CHECKING:
     import pandas
@@ -55,11 +55,15 @@ class Suspects:
     """A small set of rows whose removal leaves a table that obeys every rule: one line for each row and rule.
 
     `count` rows go; no fewer than `lower_bound` will do, which is proven. `shares` says what part of all rows each rule
-    blames: a rule that is wrong itself blames many. For tables on Spark, `notes` say how they were found.
+    blames: a rule that is wrong itself blames many. `notes` say how they were found, or what counts for them.
     """
 
     def __init__(
-        self, listing: SuspectListing, discretion: Discretion = OPEN, read: Sequence[str] | None = None
+        self,
+        listing: SuspectListing,
+        discretion: Discretion = OPEN,
+        read: Sequence[str] | None = None,
+        notes: Sequence[str] = (),
     ) -> None:
         """What `discretion` hides is not shown, nor what supports a value where it might name a hidden one: `read` are
         the columns of all rules that blame."""
@@ -68,7 +72,7 @@ class Suspects:
         self._unsupported = discretion.everything or (bool(discretion) and (read is None or discretion.hides(*read)))
         self.count = listing.n_suspects
         self.lower_bound = listing.bound
-        self.notes = listing.notes
+        self.notes = (*listing.notes, *notes)
 
     @cached_property
     def rows(self) -> list[Any]:

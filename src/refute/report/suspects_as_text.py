@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from refute.display import in_one_line
 from refute.display.contrast import marked_pair, shortened
+from refute.display.plurals import plural
 from refute.display.spelling import revealed
-from refute.report.numbers import percent, plural
+from refute.report.numbers import percent
 
 if TYPE_CHECKING:
     from refute.report.suspects import Suspect, SuspectCell, Suspects

@@ -49,7 +49,6 @@ class Violations:
             raise wrong_value("columns", "a list of names", columns)
         columns = None if columns is None else list(dict.fromkeys(columns))
         self._engine, self._columns, self._discretion = engine, columns, discretion
-        self._is_here = bool(getattr(engine, "is_here", False))
         (fitted,) = engine.fitted([rule])
         for name in columns or ():
             if name not in engine.columns:
@@ -131,7 +130,7 @@ class Violations:
         """The first violations, where rows are in this process; on Spark nothing is asked for unasked."""
         from refute.display.markup import table_part
 
-        if not self._is_here:
+        if not self._engine.is_here:
             return table_part(repr(self), ("columns",), [(name,) for name in self.schema.names])
         most = min(self.limit or _SHOWN, _SHOWN)
         how: dict[str, Any] = {"columns": self._columns, "discretion": self._discretion}

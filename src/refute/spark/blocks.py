@@ -29,6 +29,20 @@ def unpacked(cell: pa.Scalar) -> pa.Table:
     return pa.ipc.open_stream(cell.as_buffer()).read_all()
 
 
+def stacked(batches: Batches, rows: int) -> Iterator[list[pa.RecordBatch]]:
+    """The batches of a task in lists, each of as many as it takes to have so many rows; the last may have fewer."""
+    held: list[pa.RecordBatch] = []
+    size = 0
+    for batch in batches:
+        held.append(batch)
+        size += batch.num_rows
+        if size >= rows:
+            yield held
+            held, size = [], 0
+    if size:
+        yield held
+
+
 def tables_of(batches: Batches) -> Iterator[pa.Table]:
     """The tables in the cells of a task, one by one."""
     for batch in batches:

@@ -60,6 +60,7 @@ class SparkEngine:
     """Answers rules about one Spark table. What comes to the driver is bounded by the budget, never by the data."""
 
     name = "spark"
+    is_here = False
 
     source: SparkSource
     types: Relation

@@ -19,9 +19,9 @@ from refute.discovery.tuning import Tuning
 from refute.discovery.work import Budget
 from refute.kernels.tracking.points import first_around
 from refute.tracking.approximate import boxes_within
-from refute.tracking.boxes import Maximal
 from refute.tracking.codes import Longs
 from refute.tracking.known import KnownPoints, Mask, among, ascending
+from refute.tracking.maximal_boxes import Maximal
 from refute.tracking.meeting.cover import EqualSet
 from refute.tracking.meeting.residual import required, settled
 from refute.tracking.ways import After, TrackedChange, Ways

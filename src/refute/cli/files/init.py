@@ -14,7 +14,7 @@ from refute.cli.output.apart import require_apart
 from refute.cli.places import Place, as_file, require_all, require_new
 from refute.cli.progress import following, waiting
 from refute.cli.source import open_data, reading_options
-from refute.cli.terminal import hand_over, say
+from refute.cli.terminal import say
 from refute.display import in_one_line
 
 _EXAMPLES = (
@@ -82,11 +82,8 @@ def command(
     about = f"Rules that refute proposed for {data}: {counted_rules(len(found))}."
     notes = [f"Note: {note}." for note in found.notes]
     text = found.written(schema_line(), about, *notes, *(() if len(found) else _EXAMPLES))
-    if out.is_stdout:
-        hand_over(text)
-        return Exit.PARTIAL if found.partial else Exit.HOLDS
     out.write(text, opened)
-    if not options.quiet:
+    if not options.quiet and not out.is_stdout:
         if not len(found):
             say(
                 f"no rule is proposed; wrote examples to {in_one_line(out.text)}: add a rule before you check", err=True

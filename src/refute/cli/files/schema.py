@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from refute.cli.exits import Exit
-from refute.cli.options import SharedOptions, shared
+from refute.cli.options import OF_SPARK, SharedOptions, shared, without
 from refute.cli.terminal import hand_over
 from refute.language import schema
 
@@ -25,3 +25,6 @@ def command(options: SharedOptions, what: str) -> Exit:
 
     hand_over(as_json.shipped_schema())
     return Exit.HOLDS
+
+
+without(command, *OF_SPARK, "nulls")

@@ -69,7 +69,9 @@ class Since:
                 )
         if not counted and (self.baseline is not None or self.written is not None):
             raise OptionError("a baseline needs all violations; leave --verify out", option="--verify")
-        _ = self.known  # so that a mistake is reported now
+        _ = self.known  # a mistake in what is read is reported now, and not after the check and half of its output
+        if self.history is not None:
+            self.history.runs("", ())
 
     def applied(self, report: refute.Report) -> refute.Report:
         """The report against the baseline; a new one is written, and the history knows of it."""
@@ -83,6 +85,13 @@ class Since:
         return compared
 
 
+def _not_blank(context: click.Context, option: click.Parameter, given: str | None) -> str | None:
+    """The path of a file to read; raises BadParameter where there is none."""
+    if given is not None and not given.strip():
+        raise click.BadParameter(f"{given!r} is not a file.")
+    return given
+
+
 def since_options(command: Command) -> Command:
     """The command with these options, which it is given as one."""
 
@@ -92,7 +101,10 @@ def since_options(command: Command) -> Command:
 
     options = (
         click.option(
-            "--baseline", metavar="F", help="Fail only for violations that this file, written earlier, does not have."
+            "--baseline",
+            callback=_not_blank,
+            metavar="F",
+            help="Fail only for violations that this file, written earlier, does not have.",
         ),
         click.option(
             "--write-baseline",

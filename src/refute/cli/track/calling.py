@@ -17,6 +17,7 @@ from refute.cli.progress import following, waiting
 from refute.cli.source import Opened, file_options
 from refute.cli.terminal import hand_over, say
 from refute.display import in_json
+from refute.display.plurals import plural
 from refute.errors import OptionError
 from refute.language.addresses import local_path
 
@@ -164,14 +165,14 @@ def _text(tracker: refute.Tracker, found: refute.RuleChanges | None, state: str,
     """What is said: the state, then its changes, or else its best rules."""
     from refute.cli.track import words
 
-    parts = [words.counted(tracker.n_rows, "row"), words.counted(len(tracker), "rule")]
-    lines = [f"{Path(state)}: {', '.join(parts)}, {words.counted(tracker.batches, 'batch')}"]
+    parts = [plural(tracker.n_rows, "row"), plural(len(tracker), "rule")]
+    lines = [f"{Path(state)}: {', '.join(parts)}, {plural(tracker.batches, 'batch', 'batches')}"]
     if found is not None:
         rows = ", ".join(f"{number:,} {what}" for what, number in found.rows._asdict().items() if number)
         return [*lines, f"rows: {rows or 'none changed'}", *words.diff(found, top), *found.notes]
     lines += words.standing(tracker, tracker.top(top))
     if len(tracker) > top:
-        lines.append(f"  ... and {words.counted(len(tracker) - top, 'more rule')}")
+        lines.append(f"  ... and {plural(len(tracker) - top, 'more rule')}")
     if tracker.almost:
         lines += ["Broken by a few rows only:", *(f"  {words.written(one.constraint)}" for one in tracker.almost[:top])]
     return [*lines, *(f"note: {note}" for note in tracker.notes)]

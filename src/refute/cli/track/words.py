@@ -6,6 +6,7 @@ import zlib
 from typing import TYPE_CHECKING, Any
 
 from refute.display import in_one_line
+from refute.display.plurals import plural
 from refute.language.constraint import DenialConstraint
 from refute.language.render import render_english, render_text
 from refute.language.render.text import render_sugar
@@ -28,25 +29,19 @@ def written(rule: DenialConstraint) -> str:
     return render_text(rule) if sugar is None else render_sugar(sugar)
 
 
-def counted(number: int, noun: str) -> str:
-    """`1 rule`, `12 batches`."""
-    many = noun + ("es" if noun.endswith("ch") else "s")
-    return f"{number:,} {noun if number == 1 else many}"
-
-
 def diff(changes: refute.RuleChanges, top: int) -> list[str]:
     """The changes, line by line: at most `top` rules that went, and as many that came."""
     removed = sorted(changes.removed, key=lambda one: (one.holds, -(one.held or 0), one.text))
     added = sorted(changes.added, key=lambda one: one.text)
     lines = [_gone(one) for one in removed[:top]]
-    lines += [f"... and {counted(len(removed) - top, 'more rule')} that went"] if len(removed) > top else []
+    lines += [f"... and {plural(len(removed) - top, 'more rule')} that went"] if len(removed) > top else []
     lines += [_come(one) for one in added[:top]]
-    lines += [f"... and {counted(len(added) - top, 'more rule')} that came"] if len(added) > top else []
+    lines += [f"... and {plural(len(added) - top, 'more rule')} that came"] if len(added) > top else []
     return [in_one_line(line) for line in lines] or ["no rule changed"]
 
 
 def _gone(one: RemovedRule) -> str:
-    held = f"{written(one.constraint)} held for {counted(one.held or 0, 'batch')}"
+    held = f"{written(one.constraint)} held for {plural(one.held or 0, 'batch', 'batches')}"
     if one.why is WhyGone.TOO_FEW_ROWS:
         return f"{held}, no longer a rule, as there are fewer than two rows"
     if one.pair is not None:
@@ -73,7 +68,9 @@ def _row(name: Any) -> str:
 def standing(tracker: refute.Tracker, rules: list[Discovered]) -> list[str]:
     """Rules, each with the number of batches for which it has held."""
     held = tracker.held
-    return [in_one_line(f"  {written(one.constraint)} (for {counted(held[one.text], 'batch')})") for one in rules]
+    return [
+        in_one_line(f"  {written(one.constraint)} (for {plural(held[one.text], 'batch', 'batches')})") for one in rules
+    ]
 
 
 def as_json(tracker: refute.Tracker, changes: refute.RuleChanges | None) -> dict[str, Any]:

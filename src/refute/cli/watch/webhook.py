@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from refute.display.plurals import plural
 from refute.errors import OptionError
-from refute.report.numbers import plural
 from refute.writing import write_text
 
 TRIES = 4

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from refute.display import in_json, in_one_line
+from refute.display.plurals import plural
 from refute.watching.records import DRIVER
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ def line(record: BatchRecord) -> str:
     """`batch 3: 1,000 rows in 0.12 s; zip_fixes_city: 2 new, 0 resolved, 14 open; rate: holds`."""
     name = "bootstrap" if record.batch < 0 else f"batch {record.batch:,}"
     where = f" on the {record.where}" if record.where != DRIVER else ""
-    parts = [f"{name}: {record.rows:,} row{'' if record.rows == 1 else 's'} in {record.seconds:.2f} s{where}"]
+    parts = [f"{name}: {plural(record.rows, 'row')} in {record.seconds:.2f} s{where}"]
     for rule in record.rules:
         counts = f"{rule.added:,} new, {rule.resolved:,} resolved, {rule.open:,} open"
         quiet = not (rule.added or rule.resolved or rule.open)

@@ -20,7 +20,7 @@ from refute.detect.refine.execution import Collection, stream
 from refute.detect.refine.order import plan
 from refute.detect.refine.stages import Purpose
 from refute.detect.refine.tuning import DEFAULT, Tuning
-from refute.kernels.refinement.sides import fill_pairs, first_distinct
+from refute.kernels.refinement.id_sets import fill_pairs, first_distinct
 from refute.plan.problem import Problem, Rows
 from refute.plan.share import Share
 from refute.plan.step import Step

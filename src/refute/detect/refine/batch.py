@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from refute.kernels.refinement.sides import Ids, Side, total_product
+from refute.kernels.refinement.id_sets import Ids, Side, total_product
 from refute.plan.problem import Problem
 
 _FIRST = 1 << 14  # ids of the first part where parts grow

@@ -20,7 +20,7 @@ from refute.detect.refine.batch import ClusterPairs, all_pairs
 from refute.detect.refine.refinements import refine
 from refute.detect.refine.stages import Algorithm, Kind, Purpose, Stage
 from refute.detect.refine.tuning import Tuning
-from refute.kernels.refinement.sides import Ids, Int64s, Side
+from refute.kernels.refinement.id_sets import Ids, Int64s, Side
 from refute.plan.problem import Problem
 from refute.plan.share import Share
 from refute.plan.step import Step, named

@@ -13,9 +13,9 @@ from refute.detect.refine.batch import ClusterPairs
 from refute.detect.refine.bitmaps import Clusters, count_pairs, to_pairs
 from refute.detect.refine.nested import Nested
 from refute.detect.refine.refinements import mirrored
+from refute.kernels.refinement.id_sets import add_partners
 from refute.kernels.refinement.iejoin import Sorted, count_partners
 from refute.kernels.refinement.nested import count_nested
-from refute.kernels.refinement.sides import add_partners
 from refute.plan.problem import Problem, Rows
 
 Int64s = NDArray[np.int64]

@@ -9,8 +9,8 @@ import numpy as np
 from refute.detect.refine.batch import ClusterPairs
 from refute.detect.refine.stages import Kind, Stage
 from refute.detect.refine.tuning import Tuning
+from refute.kernels.refinement.id_sets import Int64s
 from refute.kernels.refinement.nested import DIFFER, EQUAL, ORDER, Gathered, gather, list_nested
-from refute.kernels.refinement.sides import Int64s
 
 _CODES = {Kind.EQUAL: EQUAL, Kind.DIFFER: DIFFER, Kind.ORDER: ORDER}
 

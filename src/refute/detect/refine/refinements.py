@@ -11,9 +11,9 @@ from refute.detect.refine.batch import ClusterPairs
 from refute.detect.refine.stages import Algorithm, Kind, Purpose, Stage
 from refute.detect.refine.tuning import Tuning
 from refute.kernels.refinement.groups import count_equal, group, join
+from refute.kernels.refinement.id_sets import Keyed, Side
 from refute.kernels.refinement.iejoin import JoinListing, Sorted
 from refute.kernels.refinement.merge import apart_pairs, below_pairs, equal_pairs
-from refute.kernels.refinement.sides import Keyed, Side
 from refute.kernels.refinement.sorts import sort, sort_below
 
 _UNCUT = 1 << 62  # more blocks than any set has: a node that HSM handles whole

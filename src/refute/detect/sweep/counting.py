@@ -19,13 +19,12 @@ from refute.detect.sweep.first_pairs import choose_proof
 from refute.detect.sweep.points import INT32, Points
 from refute.detect.sweep.reduce import combined, reduce, refined
 from refute.detect.sweep.tallies import BoxPairs, Tally, choose_tally
-from refute.detect.sweep.threads import threads_for
 from refute.detect.sweep.tuning import DEFAULT, Tuning
 from refute.kernels.dominance.clashes import clashes_of
 from refute.kernels.sort.distinct import sum_of_squared_counts
 from refute.language.differences import signed
 from refute.plan.problem import Comparison, Problem, Rows
-from refute.plan.share import Share, announce, within
+from refute.plan.share import Share, announce, threads_for, within
 from refute.plan.step import Nothing, OwnPairs, Step, named, steps_within, term
 from refute.runtime.arrays import empty, full, give_back
 from refute.runtime.threads import together

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from refute.detect.sweep.points import INT32, Points
 from refute.detect.sweep.reduce import ranked
-from refute.detect.sweep.threads import threads_for
 from refute.detect.sweep.tuning import Tuning
 from refute.kernels.dominance.divide import count_divided, sequence_numbers
 from refute.kernels.sort.sorting import (
@@ -23,7 +22,7 @@ from refute.kernels.sort.sorting import (
     taken,
 )
 from refute.plan.problem import Comparison, Ints
-from refute.plan.share import Share
+from refute.plan.share import Share, threads_for
 from refute.runtime.arrays import empty
 from refute.runtime.threads import together
 

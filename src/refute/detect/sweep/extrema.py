@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from refute.detect.sweep.points import INT32, Points
 from refute.detect.sweep.reduce import fewest_values, mixed, ranked
 from refute.detect.sweep.tuning import Tuning
-from refute.kernels.dominance.tables import (
+from refute.kernels.dominance.extrema import (
     NONE,
     first_above,
     first_above_entry,

@@ -17,14 +17,13 @@ from refute.detect.sweep.extrema import Extrema, Table, codes_of
 from refute.detect.sweep.layout import Dimensions, Layout, choose
 from refute.detect.sweep.points import INT32, Points
 from refute.detect.sweep.reduce import ranked
-from refute.detect.sweep.threads import threads_for
 from refute.detect.sweep.trees import dual_tree
 from refute.detect.sweep.tuning import Tuning
+from refute.kernels.dominance.extrema import NONE, first_clash, first_repeat
 from refute.kernels.dominance.sweeps import find_above, find_above_coded
-from refute.kernels.dominance.tables import NONE, first_clash, first_repeat
 from refute.kernels.sort.sorting import segment_sizes
 from refute.plan.problem import Comparison
-from refute.plan.share import Share, announce, under, within
+from refute.plan.share import Share, announce, threads_for, under, within
 from refute.plan.step import Step, named, steps_under, steps_within
 from refute.runtime.arrays import full
 

@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 
 from refute.detect.sweep.layout import Dimensions
 from refute.detect.sweep.points import Points
-from refute.detect.sweep.threads import threads_for
 from refute.detect.sweep.tuning import Tuning
 from refute.kernels.dominance.packed import add_digit, bucket_sizes, count_packed, deal_block, sort_buckets
 from refute.kernels.sort.sorting import BUCKET, DIGIT, segment_sizes
 from refute.plan.problem import Ints, Reading
-from refute.plan.share import Share
+from refute.plan.share import Share, threads_for
 from refute.runtime.arrays import empty, full, give_back
 from refute.runtime.threads import together
 

@@ -14,13 +14,12 @@ from refute.detect.sweep.dividing import count_by_dividing
 from refute.detect.sweep.layout import Dimensions, Layout, choose
 from refute.detect.sweep.packed import can_pack, count_in_lanes
 from refute.detect.sweep.points import Points
-from refute.detect.sweep.threads import threads_for
 from refute.detect.sweep.trees import dual_tree
 from refute.detect.sweep.tuning import Tuning
 from refute.kernels.dominance.sweeps import count_below, count_below_few
 from refute.kernels.sort.sorting import segment_sizes
 from refute.plan.problem import Comparison
-from refute.plan.share import Share, announce, under, within
+from refute.plan.share import Share, announce, threads_for, under, within
 from refute.plan.step import Step, named, steps_under, steps_within
 from refute.runtime.arrays import empty, full
 
@@ -279,6 +278,11 @@ def group_products(points: Points, per_t: Longs | None) -> int:
     if per_t is not None:
         per_t[:] = s_sizes[group.t]
     t_sizes = s_sizes if group.s is group.t else segment_sizes(group.t, group.size)
-    if points.n_s * points.n_t < 2**63:
+    return sum_of_products(s_sizes, t_sizes, points.n_s * points.n_t)
+
+
+def sum_of_products(s_sizes: Longs, t_sizes: Longs, most: int) -> int:
+    """The products of the sizes added up, exact; `most` is what they do not exceed together."""
+    if most < 2**63:
         return int(np.dot(s_sizes, t_sizes))
     return sum(int(s) * int(t) for s, t in zip(s_sizes, t_sizes, strict=True))

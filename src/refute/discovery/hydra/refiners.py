@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from refute.discovery.evidence.codebook import row_states
 from refute.discovery.space.slots import PredicateSpace
 from refute.discovery.space.states import BOTH_NULL, EQUAL, GREATER, LESS, ONE_NULL
+from refute.kernels.refinement.id_sets import Keyed
 from refute.kernels.refinement.iejoin import JoinListing, Sorted
-from refute.kernels.refinement.sides import Keyed
 from refute.language.nulls import Nulls
 from refute.language.predicate import Column, Row
 from refute.relation import Relation

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from refute.display import markup
 from refute.display.contrast import shortened
+from refute.display.plurals import plural
 from refute.version import __version__
 
 if TYPE_CHECKING:
@@ -14,6 +15,11 @@ if TYPE_CHECKING:
 MOST = 500  # rules on a page
 _IN_PART = 20
 _FOUND = 300  # letters of a rule that a search looks at
+_ORDER = {  # what the rules are sorted by, in words
+    "worth": "how sure it is that more than chance speaks for a rule, and less for a rule about few rows or with more "
+    "columns",
+    "score": "how short a rule is, how many pairs come close to breaking it, and how little chance explains it",
+}
 
 
 def render(found: Discovery, n: int, name: str | None) -> str:
@@ -27,16 +33,19 @@ def render(found: Discovery, n: int, name: str | None) -> str:
     kinds: dict[str, int] = {}
     for row in rows:
         kinds[row["kind"]] = kinds.get(row["kind"], 0) + 1
+    extent = f"{plural(found.n_rows, 'row')}, {plural(len(rows), 'rule')}"
     more = f", the best {len(rows):,} of {len(found):,}" if len(found) > len(rows) else ""
-    stopped = "" if found.complete else "; the search was stopped before its end"
+    stopped = "" if found.complete else ", stopped before the end"
     return markup.page(
         "discovery.html",
-        title=f"Rules found in {name}" if name else "Rules found",
-        lead=f"{len(rows):,} rule{'' if len(rows) == 1 else 's'}{more}, in {found.seconds:.1f} s{stopped}. "
-        f"Refute {__version__}.",
+        title=f"Rules found in {name.rstrip('/').rpartition('/')[2] or name}" if name else "Rules found",
+        lead=f"{f'{name}: ' if name else ''}{extent}{more}; searched "
+        f"{found.time.strftime('%Y-%m-%d %H:%M:%S UTC')} by Refute {__version__} in {found.seconds:.1f} s{stopped}.",
         rows=rows,
         kinds=kinds,
         measure=rows[0]["measure"] if rows else "violations",
+        worth=rows[0]["worth"] if rows else "score",
+        order=_ORDER[rows[0]["worth"]] if rows else "",
         notes=found.notes,
     )
 
@@ -61,7 +70,8 @@ def _said(rule: FoundRule) -> dict[str, Any]:
         "evidence": evidence,
         "measure": "rows that break it" if hasattr(rule, "evidence") else "violations",
         "broken": broken or 0,
-        "score": float(getattr(rule, "score", 0.0)),
+        "worth": "worth" if hasattr(rule, "rank") else "score",
+        "score": float(getattr(rule, "rank", getattr(rule, "score", 0.0))),
         "members": members[:8],
         "more_members": max(len(members) - 8, 0),
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
@@ -20,6 +21,7 @@ from refute.discovery.space.slots import PredicateSpace, Words
 from refute.discovery.table import SearchedTable
 from refute.display import in_one_line
 from refute.display.markup import table_part
+from refute.display.plurals import plural
 from refute.faults import needing
 from refute.language.addresses import local_path
 from refute.language.constraint import DenialConstraint
@@ -123,7 +125,7 @@ class Discovery(ABC):
 
     `complete` is False when the search was stopped early: then `rules` are those verified on all rows so far. `notes`
     say what was not searched. `where` is the condition on the rows that were searched. `almost` are rules that only a
-    few pairs break, with those pairs, the fewest rows to blame first.
+    few pairs break, with those pairs, the fewest rows to blame first. `name` is the path of the table, None in memory.
     """
 
     complete: bool
@@ -132,6 +134,13 @@ class Discovery(ABC):
     notes: tuple[str, ...]
     almost: tuple[Discovered, ...]
     where: str | None
+    name: str | None
+    time: dt.datetime
+
+    @property
+    @abstractmethod
+    def n_rows(self) -> int:
+        """How many rows were searched."""
 
     @property
     @abstractmethod
@@ -191,10 +200,11 @@ class Discovery(ABC):
         self, path: str | os.PathLike[str] | None = None, n: int | None = None, *, name: str | None = None
     ) -> str:
         """The n best rules (by default 500) as a self-contained HTML page, written to `path` if given: each with its
-        evidence, and with its text for a rule file to copy. `name` is what the page calls the table."""
+        evidence, and with its text for a rule file to copy. `name` is what the page calls the table, by default its
+        path."""
         from refute.discovery.result.as_html import MOST, render
 
-        text = render(self, MOST if n is None else n, name)
+        text = render(self, MOST if n is None else n, self.name if name is None else name)
         if path is not None:
             write_text(local_path(path), text)
         return text
@@ -232,15 +242,21 @@ class CompleteDiscovery(Discovery):
     notes: tuple[str, ...] = ()
     almost: tuple[Discovered, ...] = ()
     where: str | None = None
+    name: str | None = None
+    time: dt.datetime = field(default_factory=lambda: dt.datetime.now(dt.UTC), compare=False)
 
     def __len__(self) -> int:
         return len(self.boxes)
 
+    @property
+    def n_rows(self) -> int:
+        """How many rows were searched."""
+        return self.table.n_rows
+
     def __repr__(self) -> str:
         stopped = "" if self.complete else ", stopped before the end"
         almost = f", {len(self.almost):,} that few pairs break" if self.almost else ""
-        rules = f"{len(self):,} rule{'' if len(self) == 1 else 's'}"
-        return f"Discovery({rules}{almost} in {self.seconds:.1f} s{stopped})"
+        return f"Discovery({plural(len(self), 'rule')}{almost} in {self.seconds:.1f} s{stopped})"
 
     @cached_property
     def rules(self) -> list[Discovered]:

@@ -95,6 +95,7 @@
       chosen = chosen.length === all.length ? all : all.filter(function (line) { return chosen.includes(line); });
       draw(0);
     };
+    this.print = function () { var from = shown; if (shown < step) { shown = step; draw(from); } }; // paper has no button
     more.firstElementChild.addEventListener("click", function () { var from = shown; shown += step; draw(from); });
     draw(table.tBodies.length);
     var self = this;
@@ -116,6 +117,8 @@
   var listings = new Map();
   document.querySelectorAll("table[data-source]").forEach(function (table) { listings.set(table, new Listing(table)); });
 
+  window.addEventListener("beforeprint", function () { listings.forEach(function (listing) { listing.print(); }); });
+
   var items = Array.prototype.slice.call(document.querySelectorAll("[data-item]"));
   var search = document.getElementById("search"), count = document.getElementById("matches"), wanted = "";
   var chips = Array.prototype.slice.call(document.querySelectorAll("button[data-state]"));
@@ -134,7 +137,8 @@
       item.hidden = !here;
       seen += here && item.dataset.state !== undefined ? 1 : 0;
     });
-    if (count) count.textContent = text || states.length ? seen.toLocaleString("en") + " shown" : "";
+    var some = items.some(function (item) { return !item.hidden; });
+    if (count) count.textContent = !some ? "Nothing matches" : text || states.length ? seen.toLocaleString("en") + " shown" : "";
   }
 
   if (search) search.addEventListener("input", filter);
@@ -156,15 +160,24 @@
     sorted.forEach(function (item) { place.append(item); });
   });
 
+  function inFile(line, length) {
+    // A line of suspects with the name of its rule alone, and numbers as programs read them.
+    var cells = line.slice(0, length);
+    if (line[length + 1]) cells[1] = cells[1].slice(0, -line[length + 1]);
+    return cells.map(function (text, at) { return at < length - 2 || text === null ? text : text.replace(/,/g, ""); });
+  }
+
   function quoted(value) {
     var text = value === null ? "" : String(value);
+    // A spreadsheet takes what begins like this for a formula, and runs it; numbers and dates stay as they are.
+    if (/^[=@\t\r]/.test(text) || (/^[+-]/.test(text) && isNaN(Number(text)) && !/^[+-][\d\s.,:()\/-]*$/.test(text))) text = "'" + text;
     return /[",\r\n]/.test(text) ? '"' + text.replace(/"/g, '""') + '"' : text;
   }
 
   var download = document.getElementById("download");
   if (download) download.addEventListener("click", function () {
-    var head = data("suspects-head"), lines = [head].concat(data("suspects").map(function (line) { return line.slice(0, head.length); }));
-    var text = lines.map(function (line) { return line.map(quoted).join(","); }).join("\r\n") + "\r\n";
+    var head = data("suspects-head"), lines = [head].concat(data("suspects").map(function (line) { return inFile(line, head.length); }));
+    var text = "\ufeff" + lines.map(function (line) { return line.map(quoted).join(","); }).join("\r\n") + "\r\n";
     var link = element("a");
     link.href = URL.createObjectURL(new Blob([text], { type: "text/csv;charset=utf-8" }));
     link.download = "suspects.csv";

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refute.kernels.compiled import njit
-from refute.kernels.dominance.tables import keep_two
+from refute.kernels.dominance.extrema import keep_two
 
 Matrix = NDArray[np.int32]
 Longs = NDArray[np.int64]
@@ -212,7 +212,7 @@ def find_above(
 def find_above_coded(s: Matrix, t: Matrix, base: Longs, length: NDArray[np.int32], entries: Longs) -> int:
     """As `find_above` for at most one tree dimension, where the codes (column 3) must differ.
 
-    `entries` (cells, 4) are those of `dominance_tables.keep_two`.
+    `entries` (cells, 4) are those of `extrema.keep_two`.
     """
     dims = s.shape[1] - 4
     i = 0

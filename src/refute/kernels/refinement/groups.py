@@ -8,7 +8,7 @@ import numpy as np
 
 from refute.kernels.compiled import njit
 from refute.kernels.refinement.hyperloglog import mixed
-from refute.kernels.refinement.sides import Ids, Int64s, Keyed, Side, Values, room_for, trimmed
+from refute.kernels.refinement.id_sets import Ids, Int64s, Keyed, Side, Values, room_for, trimmed
 
 _FIRST_SLOTS = 64  # a table starts this small and grows fourfold, so few distinct values stay in the cache
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from refute.kernels.compiled import njit
-from refute.kernels.refinement.sides import Int64s, Keyed, Side
+from refute.kernels.refinement.id_sets import Int64s, Keyed, Side
 
 _FINE = 3  # a fine block is 2**3 words of 64 bits
 _COARSE = 6  # a coarse block is 2**6 fine blocks

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from refute.kernels.compiled import njit
-from refute.kernels.refinement.sides import Int64s, Keyed, Side
+from refute.kernels.refinement.id_sets import Int64s, Keyed, Side
 
 _LEVELS = 40  # more than the binary logarithm of any number of blocks
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from refute.kernels.compiled import njit
-from refute.kernels.refinement.sides import Ids, Int64s, Side, Values
+from refute.kernels.refinement.id_sets import Ids, Int64s, Side, Values
 
 EQUAL, DIFFER, ORDER = 0, 1, 2
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from refute.kernels.compiled import njit
-from refute.kernels.refinement.sides import Ids, Int64s, Keyed, Side, Values, room_for, trimmed
+from refute.kernels.refinement.id_sets import Ids, Int64s, Keyed, Side, Values, room_for, trimmed
 
 _INSERTION = 24  # sets up to this size are sorted by insertion
 _SMALL = 1 << 14  # sets below take radix digits of 8 bits, above of 11

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterable, Sequence
 
+from refute.faults import all_of, any_of
 from refute.language.arithmetic import formula_of
 from refute.language.constraint import DenialConstraint
 from refute.language.operators import Operator
@@ -78,13 +79,13 @@ def _one_row(predicates: tuple[Predicate, ...]) -> str:
     if len(predicates) == 1 or (len(denied) == 1 and given):
         return f"In every row{_where(given if given != denied else [])}, {_phrase(denied[0].negated(), owner=False)}."
     if all(predicate.op is Operator.NE for predicate in denied):
-        alternatives = _listed((_phrase(predicate.negated(), owner=False) for predicate in denied), "or")
+        alternatives = any_of(_phrase(predicate.negated(), owner=False) for predicate in denied)
         return f"In every row{_where(given)}, {alternatives}."
-    return f"There is no row where {_listed(_phrase(predicate, owner=False) for predicate in predicates)}."
+    return f"There is no row where {all_of(_phrase(predicate, owner=False) for predicate in predicates)}."
 
 
 def _where(given: Sequence[Predicate]) -> str:
-    return f" where {_listed(_phrase(predicate, owner=False) for predicate in given)}" if given else ""
+    return f" where {all_of(_phrase(predicate, owner=False) for predicate in given)}" if given else ""
 
 
 def _is_choice(denied: Sequence[Predicate]) -> bool:
@@ -98,7 +99,7 @@ def _is_choice(denied: Sequence[Predicate]) -> bool:
 
 def _choice(denied: Sequence[Predicate]) -> str:
     values = (_value(predicate.right) for predicate in denied if isinstance(predicate.right, Constant))
-    return f"{quote_name(denied[0].left.name)} is {_listed(values, 'or')}"
+    return f"{quote_name(denied[0].left.name)} is {any_of(values)}"
 
 
 def _two_rows(predicates: tuple[Predicate, ...]) -> str:
@@ -106,13 +107,13 @@ def _two_rows(predicates: tuple[Predicate, ...]) -> str:
     rest = [p for p in predicates if p not in same]
     with_same = f" with the same {_names([p.left.name for p in same])}" if same else ""
     if all(_is_across(p) and p.op is Operator.NE for p in rest):
-        agreed = _listed((f"the same {quote_name(p.left.name)}" for p in rest), "or")
+        agreed = any_of(f"the same {quote_name(p.left.name)}" for p in rest)
         return f"{'Two' if same else 'Any two'} rows{with_same} have {agreed}."
     if all(_is_across(p) and p.op in _AMOUNT for p in rest):
         *first, last = (_AMOUNT[p.op].format(quote_name(p.left.name)) for p in rest)
-        head = f"a row with {_listed(first)} never has {last}." if first else f"no row has {last} than another."
+        head = f"a row with {all_of(first)} never has {last}." if first else f"no row has {last} than another."
         return _among(tuple(p.left.name for p in same), head)
-    return f"There are no two rows s and t{with_same} where {_listed(_phrase(p, owner=True) for p in rest)}."
+    return f"There are no two rows s and t{with_same} where {all_of(_phrase(p, owner=True) for p in rest)}."
 
 
 def _phrase(predicate: Predicate, *, owner: bool) -> str:
@@ -146,9 +147,4 @@ def _among(by: tuple[str, ...], sentence: str) -> str:
 
 
 def _names(names: Iterable[str]) -> str:
-    return _listed(quote_name(name) for name in names)
-
-
-def _listed(parts: Iterable[str], last_word: str = "and") -> str:
-    *first, last = tuple(parts)
-    return f"{', '.join(first)} {last_word} {last}" if first else last
+    return all_of(quote_name(name) for name in names)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -10,6 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from refute.display import in_one_line
+from refute.display.plurals import plural
 from refute.errors import OptionError, RuleError
 from refute.faults import needing, unknown_choice, unknown_rule
 from refute.language.addresses import local_path
@@ -89,7 +91,7 @@ class RuleBook:
     def __repr__(self) -> str:
         names = ", ".join(map(in_one_line, self.names[:_NAMED]))
         more = f" and {len(self) - _NAMED:,} more" if len(self) > _NAMED else ""
-        return f"RuleBook({len(self):,} rule{'' if len(self) == 1 else 's'}: {names}{more})"
+        return f"RuleBook({plural(len(self), 'rule')}: {names}{more})"
 
     def __str__(self) -> str:
         return "\n".join([repr(self), *(f"  {in_one_line(f'{rule.name}: {rule.sentence}')}" for rule in self)])
@@ -213,10 +215,15 @@ class RuleBook:
 
 
 def is_file_like(text: str) -> bool:
-    """Whether a text is meant as the path of a rule file: one line with the suffix of one, or the name of a file."""
+    """Whether a text is meant as a path: one line with the suffix of a rule file or table, or the name of a file."""
     if "\n" in text or len(text) > _LONGEST_PATH or text.startswith(_RULE_STARTS):
         return False
-    return text.endswith(_SUFFIXES) or os.path.isfile(text)
+    return text.endswith(_SUFFIXES) or os.path.exists(text) or (names_table(text) and len(text.split()) == 1)
+
+
+def names_table(text: str) -> bool:
+    """Whether a path is that of a table; with .json, which rules have too, what the file holds decides."""
+    return _OF_TABLES.search(text) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,6 +271,9 @@ def _keep(entry: Entry, nulls: Nulls) -> Callable[[str], tuple[Entry, tuple[Rule
 
 _LONGEST_PATH = 1000
 _RULE_STARTS = ("not (", "not(")
+_OF_TABLES = re.compile(
+    r"\.(csv|tsv|jsonl|ndjson|parquet|orc|arrow|feather|xlsx?)(\.(gz|bz2|zst|lz4))?$", re.IGNORECASE
+)
 _SUFFIXES = (".yaml", ".yml", ".json", ".txt", ".dc", ".rules")
 
 

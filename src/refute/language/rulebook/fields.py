@@ -16,10 +16,10 @@ from refute.language.parser import RuleKind
 from refute.language.predicate import Constant
 from refute.language.render.text import quote_bare
 from refute.language.rulebook.expand import join_names, source_of
+from refute.language.rulebook.nodes import BookNode
 from refute.language.rulebook.problems import ProblemLog
 from refute.language.rulebook.rule import Severity, Status
 from refute.language.rulebook.tolerance import Limit, Tolerance
-from refute.language.rulebook.tree import BookNode
 
 VERSION = 1
 MOST_CHOICES = 1000  # values of a list; beyond, a file of them is easier to keep

@@ -10,9 +10,9 @@ from refute.language.parser import RuleKind
 from refute.language.rulebook.book import Dataset, RuleBook
 from refute.language.rulebook.entry import Entry
 from refute.language.rulebook.fields import BOOK_FIELDS, KIND_FIELDS, RULE_FIELDS, read_mapping
+from refute.language.rulebook.nodes import BookNode, from_plain, read_yaml
 from refute.language.rulebook.problems import ProblemLog
 from refute.language.rulebook.rule import Rule
-from refute.language.rulebook.tree import BookNode, from_plain, read_yaml
 from refute.language.syntax import RuleSyntaxError
 
 _Read = tuple[Entry, tuple[Rule, ...]]
@@ -37,6 +37,9 @@ def _book(root: BookNode | None, log: ProblemLog, source: str | None) -> RuleBoo
     if root is None:
         log.raise_if_any(source)
         raise AssertionError("a tree is missing only with a problem")
+    if not isinstance(root.value, dict | list):  # of which nothing is shown: the file may be a table
+        log.add("this is not a file of rules: it has neither `rules` nor a rule in each line", root.line)
+        log.raise_if_any(source)
     values = read_mapping(root, BOOK_FIELDS, log, "the rule file")
     dataset = Dataset(**_known(values.get("dataset")))
     nodes = values.get("rules", ())

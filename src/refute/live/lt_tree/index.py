@@ -12,11 +12,11 @@ from refute.live.index import Batch, Found, Watched
 from refute.live.lt_tree.admission import Barred, RolesOf
 from refute.live.lt_tree.columns import ColumnIndexes, Values
 from refute.live.lt_tree.operands import Operands
+from refute.live.lt_tree.pair_store import Collected, PairStore
 from refute.live.lt_tree.pipeline import RulePipeline
 from refute.live.lt_tree.schedule import Schedule, distinct_predicates
 from refute.live.lt_tree.sets import as_set, check_slots
 from refute.live.lt_tree.tuning import DEFAULT, Tuning
-from refute.live.lt_tree.violations import Collected, PairStore
 
 
 class _Walk(Enum):

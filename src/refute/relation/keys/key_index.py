@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.types as pt
 from numpy.typing import NDArray
 
+from refute.display.plurals import plural
 from refute.errors import DataError, SchemaError
 from refute.faults import null_key, unlike_key
 from refute.kernels.encode.dictionary import UNKNOWN
@@ -99,7 +100,7 @@ class KeyIndex:
         if len(places):
             key = ", ".join(f"{name} = {shown(columns[name][int(places[0])])!r}" for name in self.names)
             others = len(places) - 1
-            more = "" if others == 0 else f"; the same is true of {others:,} other key{'' if others == 1 else 's'}"
+            more = "" if others == 0 else f"; the same is true of {plural(others, 'other key')}"
             raise DataError(f"the key {key} {what}{more}", key=self.names, rows=places[:3].tolist())
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from refute.display import markup
-from refute.display.contrast import Marked, marked_pair, shortened
-from refute.display.spelling import revealed
-from refute.relation.shown import id_text
-from refute.report.numbers import counted, percent, plural
+from refute.display.contrast import shortened
+from refute.display.plurals import plural
+from refute.report.numbers import counted
 from refute.report.page.cards import WORDS, Room, card_of
+from refute.report.page.suspected import shown_suspects
 from refute.report.result import RuleResult, Standing
 from refute.report.suspects_as_text import NOT_LOOKED_FOR
 from refute.version import __version__
@@ -17,20 +17,14 @@ from refute.version import __version__
 if TYPE_CHECKING:
     from refute.report.history import PastRuns
     from refute.report.report import Report
-    from refute.report.suspects import SuspectCell, Suspects
+    from refute.report.suspects import Suspects
 
 _CLASHES, _SUSPECTS = 1_000_000, 300_000  # bytes of data on a page, which stays below 2 MB
 _CARDS, _REST = 1_450_000, 150_000  # bytes of the cards of rules, with their clashes, and of a table of other rules
 _CARDS_IN_PART = 50
 _NAME = 200  # letters of a rule in that table
-_PICTURED = 40  # rules that have a picture and show clashes; of hundreds of broken rules, the last have none
-_SHOWN = 10  # lines of suspects that are there without a script
-_MOST, _IN_PART = 5000, 10  # suspects on a page, and in a notebook
-_CELL = 1000  # letters that are kept; fewer are seen
-_SEEN = 200
+_PICTURED, _PICTURED_IN_PART = 40, 10  # rules that have a picture and show clashes: of hundreds, the last have none
 _ENGINES = {"local": "in this process", "spark": "on Spark"}
-_SAYS = slice(3, 5)  # what a cell says and should say, in a line
-_HEAD = ["row", "rule", "column", "says", "should say", "support", "violations", "clears"]
 _TILES = (
     (Standing.ERROR, "failed", "error"),
     (Standing.WARN, "warnings", "warn"),
@@ -73,7 +67,7 @@ def render_part(report: Report) -> str:
     exhibits, results = report.exhibits(), report.failing_first
     cards = []
     for place, result in enumerate(results[:_CARDS_IN_PART]):
-        card = card_of(result, exhibits if place < _IN_PART else None, report.data.rows, None)
+        card = card_of(result, exhibits if place < _PICTURED_IN_PART else None, report.data.rows, None)
         cards.append(markup.piece("rule.html", scripted=False, card={"place": place, **card}))
     rest = _rest(results[len(cards) :], 0)
     return markup.part("report_part.html", scripted=False, cards=cards, rest=rest, **_head(report, None))
@@ -95,7 +89,7 @@ def _rest(results: list[RuleResult], room: int) -> dict[str, Any] | None:
 
 def render_suspects(suspects: Suspects) -> str:
     """The suspects to look at first, for notebooks."""
-    told = _suspects(suspects, None)
+    told = shown_suspects(suspects, None)
     return markup.part("report_suspects.html", scripted=False, suspects=told, note=None)
 
 
@@ -125,59 +119,6 @@ def _head(report: Report, room: int | None) -> dict[str, Any]:
         "verdict": f"{verdict} (exit code {report.exit_code})",
         "failed": not report.ok,
         "tiles": tiles,
-        "suspects": None if suspects is None else _suspects(suspects, room),
+        "suspects": None if suspects is None else shown_suspects(suspects, room),
         "note": note,
     }
-
-
-def _suspects(suspects: Suspects, room: int | None) -> dict[str, Any]:
-    """What is shown of suspects: as many lines as there is room for, or the first few."""
-    lines: list[list[Any]] = []
-    static: list[list[Any]] = []
-    most, full = _MOST if room is not None else _IN_PART, False
-    for line in suspects.first(most):
-        for cell in line.cells or (None,):
-            if full:
-                break
-            texts = [
-                id_text(line.row),
-                f"{line.rule} (either)" if line.either else line.rule,
-                None if cell is None else cell.column,
-                None if cell is None else "null" if cell.value is None else cell.value,
-                None if cell is None else cell.suggestion,
-                None if cell is None else cell.support,
-                f"{line.violations:,}",
-                f"{line.clears:,}",
-            ]
-            told: list[Any] = [None if text is None else shortened(text, _CELL) for text in texts]
-            says = (None, None) if cell is None else _says(cell)
-            if [one and one.text for one in says] != told[_SAYS]:
-                told.append([one and one.text for one in says])
-            if room is not None:
-                room -= markup.size_in_script(told) + 1
-                full = room < 0 and bool(lines)
-            if not full:
-                lines.append(told)
-                if len(static) < _SHOWN:
-                    static.append([None if text is None else shortened(text, _SEEN) for text in told[: len(_HEAD)]])
-                    static[-1][_SAYS] = says
-    shares = [f"{name} blames {percent(share)} of all rows." for name, share in suspects.shares.items() if share]
-    return {
-        "summary": suspects.summary,
-        "shares": shares,
-        "notes": suspects.notes,
-        "head": _HEAD,
-        "static": static,
-        "lines": lines,
-        "left_out": full or len(suspects) > most,
-        "more": max(len(suspects) - most, 0),
-    }
-
-
-def _says(cell: SuspectCell) -> tuple[Marked | None, Marked | None]:
-    """What a cell says and should say as they are seen, with what differs marked."""
-    value = "null" if cell.value is None else cell.value
-    if cell.value is None or cell.suggestion is None:
-        suggestion = None if cell.suggestion is None else Marked(shortened(revealed(cell.suggestion), _SEEN))
-        return Marked(shortened(revealed(value), _SEEN)), suggestion
-    return marked_pair(value, cell.suggestion, _SEEN)

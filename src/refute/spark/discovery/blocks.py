@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from refute.spark.blocks import BLOCK, Batches, packed
+from refute.spark.blocks import BLOCK, Batches, packed, stacked
 
 
 class Packing:
@@ -21,16 +21,7 @@ class Packing:
 
     def __call__(self, batches: Batches) -> Batches:
         """One row per block."""
-        held: list[pa.RecordBatch] = []
-        size = 0
-        for batch in batches:
-            held.append(batch)
-            size += batch.num_rows
-            if size >= self._rows:
-                yield self._block(held)
-                held, size = [], 0
-        if size:
-            yield self._block(held)
+        return map(self._block, stacked(batches, self._rows))
 
     def _block(self, batches: list[pa.RecordBatch]) -> pa.RecordBatch:
         table = pa.Table.from_batches(batches).rename_columns(self._names).combine_chunks()

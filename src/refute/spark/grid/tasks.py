@@ -21,7 +21,7 @@ from refute.plan.compile import skipped_nulls
 from refute.plan.method import MethodName
 from refute.relation import Relation
 from refute.spark.answer.narrowing import widened
-from refute.spark.blocks import BLOCK, Batches, packed, tables_of, unpacked
+from refute.spark.blocks import BLOCK, Batches, packed, stacked, tables_of, unpacked
 from refute.spark.grid.division import DividedSide, Division
 from refute.spark.grid.sending import Sending
 from refute.spark.grid.shape import GridShape
@@ -59,16 +59,10 @@ class Pack:
 
     def __call__(self, batches: Batches) -> Batches:
         """One row per block."""
-        held: list[pa.RecordBatch] = []
-        size, number = 0, first_number()
-        for batch in batches:
-            held.append(batch)
-            size += batch.num_rows
-            if size >= self.rows:
-                yield self._block(held, number)
-                held, size, number = [], 0, number + size
-        if size:
+        number = first_number()
+        for held in stacked(batches, self.rows):
             yield self._block(held, number)
+            number += sum(batch.num_rows for batch in held)
 
     def _block(self, batches: list[pa.RecordBatch], number: int) -> pa.RecordBatch:
         table = widened(pa.Table.from_batches(batches).combine_chunks(), self.exact)

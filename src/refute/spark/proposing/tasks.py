@@ -18,7 +18,7 @@ from refute.proposing.parts import ANYWHERE, NUMBERS, AskedOfParts, Line, compar
 from refute.proposing.questions import OpenQuestion
 from refute.proposing.scores import Limits
 from refute.relation import Relation
-from refute.spark.blocks import BLOCK, Batches, packed, tables_of, unpacked
+from refute.spark.blocks import BLOCK, Batches, packed, stacked, tables_of, unpacked
 from refute.spark.worker import settle
 
 ROWS, TASK, NUMBER, FOUND, COUNT = "rows", "task", "number", "found", "count"
@@ -38,16 +38,7 @@ class PackRows:
 
     def __call__(self, batches: Batches) -> Batches:
         """One row per block."""
-        held: list[pa.RecordBatch] = []
-        size = 0
-        for batch in batches:
-            held.append(batch)
-            size += batch.num_rows
-            if size >= self.rows:
-                yield _block(held)
-                held, size = [], 0
-        if size:
-            yield _block(held)
+        return map(_block, stacked(batches, self.rows))
 
 
 def _block(batches: list[pa.RecordBatch]) -> pa.RecordBatch:

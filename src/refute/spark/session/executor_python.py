@@ -12,6 +12,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from refute.faults import all_of
+
 NEEDED = ("refute", "lark", "numba", "numpy", "pyarrow", "ruamel.yaml")  # packages that Python workers import
 REMEDY = (
     "install refute[spark] there for Python {python}, or name a Python that has it with PYSPARK_PYTHON or "
@@ -58,16 +60,11 @@ def sentence(workers: Sequence[Worker]) -> str | None:
     for worker in lacking:
         where = f"the Python of Spark's executors ({worker.python}, version {worker.version}, on {worker.host})"
         if worker.missing:
-            return f"{where} lacks {_listed(worker.missing)}; {remedy()}"
+            return f"{where} lacks {all_of(worker.missing)}; {remedy()}"
         theirs = worker.packages["refute"]
         if theirs != ours:
             return f"{where} has refute {theirs}, and this process has {ours}; install the same version on both sides"
     return None
-
-
-def _listed(names: Sequence[str]) -> str:
-    *others, last = names
-    return f"{', '.join(others)} and {last}" if others else last
 
 
 def _worker(text: str) -> Worker:

@@ -12,6 +12,7 @@ from py4j.protocol import Py4JError
 from pyspark import StatusTracker
 from pyspark.sql import SparkSession
 
+from refute.display.plurals import plural
 from refute.spark.session.session import is_connect, running_session
 
 _PAUSE = 0.3  # seconds between two looks
@@ -27,7 +28,7 @@ class Stages:
     read_bytes: int = 0
 
     def __str__(self) -> str:
-        said = f"{self.running} stage{'' if self.running == 1 else 's'}, {self.done} of {self.tasks} tasks"
+        said = f"{plural(self.running, 'stage')}, {self.done} of {self.tasks} tasks"
         return f"{said}, {self.read_bytes / 2**20:,.0f} MB read" if self.read_bytes else said
 
 

@@ -27,7 +27,9 @@ from refute.relation.read.unreadable import reading
 from refute.spark.expressions import quoted
 from refute.spark.session.failures import plain_failures
 from refute.spark.session.warning import calm
-from refute.spark.source.cells import (
+from refute.spark.source.files import Listing
+from refute.spark.source.positions import BLOCK, FILE, FileLayout, block_facts, located
+from refute.spark.source.text_cells import (
     Scan,
     announce,
     breaks,
@@ -38,8 +40,6 @@ from refute.spark.source.cells import (
     checked,
     unread,
 )
-from refute.spark.source.files import Listing
-from refute.spark.source.positions import BLOCK, FILE, FileLayout, block_facts, located
 
 _NO_CELL = "\ue000\ue001"  # what Spark shall take for null instead of the empty string: text that no file has
 SPLIT_BYTES = 16 << 20  # of a file, from which on it pays to read it in parts, by several tasks

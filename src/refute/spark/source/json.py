@@ -11,8 +11,8 @@ from refute.relation.column_case import check_spelling
 from refute.relation.read.schema import Schema, without_header
 from refute.spark.expressions import quoted
 from refute.spark.session.failures import plain_failures
-from refute.spark.source.cells import Scan, announce, cast, check_text, checked, unread
 from refute.spark.source.files import Listing
+from refute.spark.source.text_cells import Scan, announce, cast, check_text, checked, unread
 
 
 def open_json(session: SparkSession, listing: Listing, schema: Schema | None) -> Scan:

@@ -23,10 +23,10 @@ from refute.spark.tracking.meeting import BlockQuestion, MovedRows, all_met, met
 from refute.spark.tracking.rows import SparkRows
 from refute.spark.tracking.searching import RowsAfter, SparkSearching
 from refute.spark.tracking.tasks import NUMBER
-from refute.tracking.boxes import Maximal
 from refute.tracking.codes import Longs
 from refute.tracking.judging import CountedSets, Judging
 from refute.tracking.known import KnownPoints, ascending
+from refute.tracking.maximal_boxes import Maximal
 from refute.tracking.meeting.cover import Cover
 from refute.tracking.meeting.residual import required, settled
 from refute.tracking.rows import TrackedRows

@@ -202,7 +202,8 @@ class _Reader:
         found = joined_halves(text)
         if found is None:
             self._log.add(HALF_A_CHARACTER, line)
-        return found or ""
+            return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        return found
 
     def _mapping(self, node: MappingNode, line: int) -> BookNode:
         items: dict[str, BookNode] = {}

@@ -1,0 +1,8 @@
+"""Numbers of things in words: `1 row`, `2,000 rows`."""
+
+from __future__ import annotations
+
+
+def plural(number: int, noun: str, several: str | None = None) -> str:
+    """`1 row`, `2,000 rows`; `several` is the plural where it is not the noun and an s."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {several or noun + 's'}"
