@@ -147,7 +147,7 @@ def _column(name: str, floats: bool) -> Side:
 
 
 def _constant(r: random.Random, floats: bool) -> Side:
-    choices: list[Any] = [0, 1, 2, -3, 100, Decimal("0.5"), Decimal("-1.25")]
+    choices: list[Any] = [0, 1, 2, -3, 100, Decimal("0.5"), Decimal("-1.25"), Decimal("2.0"), Decimal("0.00")]
     number = r.choice(choices)
     digits = len(str(number).strip("-").replace(".", "").lstrip("0")) or 1
     scale = len(str(number).partition(".")[2])

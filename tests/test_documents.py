@@ -34,6 +34,16 @@ def test_every_block_is_one_that_is_run_or_shows_output() -> None:
         assert {block.language for block in blocks(read(name))} <= known, name
 
 
+def test_the_image_of_the_guide_has_a_python_for_refute_and_one_version_of_spark() -> None:
+    (image,) = (block.text for block in blocks(read("docs/cluster.md")) if block.text.startswith("FROM "))
+    (needed,) = re.findall(r'^requires-python = ">=3\.(\d+)"', read("pyproject.toml"), re.MULTILINE)
+    last = image[image.rindex("FROM ") :]
+    (python,) = re.findall(r"^FROM python:3\.(\d+)-slim$", last, re.MULTILINE)
+    assert int(python) >= int(needed)
+    (spark,) = re.findall(r"^FROM apache/spark:(\S+) AS spark$", image, re.MULTILINE)
+    assert f"'pyspark=={spark}'" in last
+
+
 def test_nothing_but_a_title_follows_the_language_of_a_block_or_the_site_shows_it_as_running_text() -> None:
     for name in DOCUMENTS:
         for block in blocks(read(name)):

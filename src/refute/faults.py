@@ -68,17 +68,8 @@ def unknown_column(
 ) -> SchemaError:
     """The error for a column that the table does not have; `where` says which part of a rule names it."""
     names = tuple(known)
-    hint = _apart(name, names) or did_you_mean(name, names) or f" The table has {_columns(names)}."
+    hint = did_you_mean(name, names) or f" The table has {_columns(names)}."
     return SchemaError(f"there is no {kind} {name!r}{where}.{hint}", column=name, known=names, rule=rule)
-
-
-def _apart(name: str, names: Sequence[str]) -> str:
-    """A hint for a table whose only column has the names of all, as its cells are separated by another sign."""
-    likely = next((sign for sign in ",;\t|" if len(names) == 1 and name in names[0].split(sign)), name)
-    if likely == name:
-        return ""
-    advice = csv_advice("delimiter", likely)
-    return f" The table has a single column, {names[0]!r}: its cells seem to be separated by {likely!r}; {advice}"
 
 
 def repeated_column(name: str) -> SchemaError:

@@ -121,6 +121,12 @@ def write_alone(rule: str, name: str) -> str:
         ("holoclean", "not (s.a = 'x & y')", "the constant 'x & y' has a quote, comma, &"),
         ("desbordante", "not (s.zip = '02' and s.n = '5')", "the constant '5' would not be read back as a str"),
         ("desbordante", "not (s.`a and b` = t.`a and b`)", "the column 'a and b' would be split"),
+        (
+            "desbordante",
+            "not (s.a >= 'v & w' and s.b = t.b)",
+            "the constant 'v & w' would be split, because constants have",
+        ),
+        ("desbordante", "not (s.a = '' and s.b = t.b)", "the constant '' is empty"),
         ("desbordante", "not (s.a = 't.x')", "would be read as a column"),
         ("metanome", "not (s.`x(String)` = t.`x(String)`)", "would be split"),
         ("metanome", "not (s.a = true)", "the constant True would not be read back as a bool"),

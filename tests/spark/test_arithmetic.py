@@ -110,6 +110,27 @@ def test_settings_of_the_session_do_not_change_what_is_computed(spark: SparkSess
         assert counts == [0, 1, 1]
 
 
+def test_a_constant_is_the_number_that_it_spells_however_it_is_written(spark: SparkSession) -> None:
+    table = pa.table({"id": [1, 2, 3], "a": [1, 2, 10], "p": [Decimal("1.10"), Decimal("2.00"), Decimal("0.00")]})
+    frame = frame_of(table, spark)
+    rules = {
+        "row(a * 1.0 = p)": 2,
+        "row(a + 10.0 = 20)": 2,
+        "row(p * 2.0 = 2.2)": 2,
+        "row(a + 0.00 = 1e1)": 2,
+        "row(a * 1e1 = 1.50 * 0 + a * 10.000)": 0,
+        "not (s.a = 2 * 2.5 * t.p)": 1,
+        "not (s.a - 0.0 = 5.00 * t.a)": 1,
+    }
+    asked = [
+        {"name": f"r{number}", "dc" if "not" in rule else "row": rule.removeprefix("row")}
+        for number, rule in enumerate(rules)
+    ]
+    assert [rf.count(table, rule) for rule in rules] == list(rules.values())
+    report = rf.check(frame, {"version": 1, "rules": asked}, key="id")
+    assert [one.finding.violations for one in report.results] == list(rules.values())
+
+
 def test_spark_refuses_what_one_process_refuses(spark: SparkSession) -> None:
     table = pa.table({"a": [1], "word": ["x"], "d": pa.array([2**31 - 1], pa.int32()).cast(pa.date32())})
     frame = frame_of(table, spark)

@@ -21,6 +21,7 @@ FILES: dict[str, tuple[bytes, dict[str, Any]]] = {
     "signs": (b"a;b;c\n1;'x;y';2020-01-01\n2;'it''s';\n3;'';2020-01-02\n", {"delimiter": ";", "quote": "'"}),
     "letters": ('ört,n\nKöln,1\n€,2\n"a\nb",3\n'.encode("cp1252"), {"encoding": "cp1252"}),
     "cyrillic": ("город|n\nМосква|1\nnull|\n".encode("cp1251"), {"encoding": "cp1251", "delimiter": "|"}),
+    "empty": (b'a,b\n1,""\n"",\n', {"null_values": [""]}),
     "nulls": (b'a,b\n1,NA\nNA,"NA"\nNULL,x\n,""\n', {"null_values": ["NA", "NULL"]}),
     "no quotes": (b'a\tb\n"x\t1\ny"\t2\n', {"delimiter": "\\t", "quote": None}),
     "backslash": (b"a\\b\n1\\x\n2\\y\n", {"delimiter": "\\"}),
@@ -53,6 +54,10 @@ def test_spark_reads_what_one_process_reads(spark: SparkSession, tmp_path: Path,
         (b"id,ort\n1,\x81\n", None),
         (b"id;ort\n1\n", {"delimiter": ";"}),
         (b"id\\ort\n1\n", {"delimiter": "\\"}),
+        (b"id;ort\n1;2\n", {"delimiter": "|"}),
+        ("id,ort\n1,Köln\n".encode(), {"encoding": "latin-1"}),
+        ("id,ort\n1,Ámos\n".encode(), {"encoding": "cp1252"}),  # which has no letter for one of these bytes
+        (b"\x1f\x8b\x08\x00id\n1\n", None),
     ],
 )
 def test_both_engines_refuse_in_the_same_words(
@@ -103,6 +108,31 @@ def test_an_unclosed_quote_is_refused_in_files_that_only_spark_sees(
         with pytest.raises(DataError, match="never closed") as caught:
             rf.count(f"{place}/*.csv", "unique(b)", engine="spark")
         assert (caught.value.facts["path"], caught.value.facts["line"]) == (f"{place}/2.csv", line)
+    finally:
+        spark.conf.unset(mount)
+
+
+def test_what_a_file_seems_to_be_is_named_where_only_spark_sees_it(spark: SparkSession, tmp_path: Path) -> None:
+    mount = f"fs.viewfs.mounttable.{tmp_path.name.replace('_', '-')}.link./in"
+    place = f"viewfs://{mount.split('.')[3]}/in"
+    (tmp_path / "1.csv").write_bytes("id,ort\n1,Köln\n".encode("cp1252"))
+    (tmp_path / "2.csv").write_bytes("id,ort\n2,Köln\n".encode())
+    (tmp_path / "3.csv").write_bytes(b"PK\x03\x04\0\0\nx\n")
+    (tmp_path / "4.csv").write_bytes(b"\nid;ort\n1;2\n")
+    spark.conf.set(mount, tmp_path.as_uri())
+    try:
+        asked: dict[str, Any] = {"engine": "spark", "csv": {"encoding": "cp1252"}}
+        assert rf.count(f"{place}/1.csv", "row(ort = 'Köln')", **asked) == 0
+        with pytest.raises(DataError, match=r"2\.csv' is UTF-8, and cp1252 was named"):
+            rf.count(f"{place}/[12].csv", "unique(id)", **asked)
+        with pytest.raises(DataError, match="seems to be a zip archive"):
+            rf.count(f"{place}/3.csv", "unique(id)", **asked)
+        for given in (None, {"delimiter": "|"}):
+            with pytest.raises(DataError, match="separated by ';', not by"):
+                rf.count(f"{place}/4.csv", "unique(id)", engine="spark", csv=given)
+        named: dict[str, Any] = {"engine": "spark", "schema": "`id;ort` string"}
+        assert rf.count(f"{place}/4.csv", "unique(`id;ort`)", **named) == 0
+        assert rf.count(str(tmp_path / "4.csv"), "unique(`id;ort`)", **named) == 0
     finally:
         spark.conf.unset(mount)
 

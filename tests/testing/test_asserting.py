@@ -60,3 +60,53 @@ def test_the_plugin_has_a_fixture_and_writes_pages_of_failures(pytester: pytest.
     result.stdout.fnmatch_lines(["*the table breaks its rules*"])
     (page,) = (pytester.path / "pages").iterdir()
     assert "San Francisco" in page.read_text(encoding="utf-8")
+
+
+def test_each_table_that_fails_has_a_page_of_its_own(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest('pytest_plugins = ["refute.testing.plugin"]')
+    pytester.makepyfile(
+        """
+        import pyarrow as pa
+        import pytest
+
+        def table(name):
+            return pa.table({"zip": [1, 1], "city": ["Ulm", name]})
+
+        @pytest.mark.parametrize("name", ["a b", "a:b", "a_b", "A_B", "_" * 300 + "x", "_" * 300 + "y"])
+        def test_of_a_name(assert_holds, name):
+            assert_holds(table(name), "zip -> city")
+
+        def test_of_two_tables(assert_holds):
+            for name in ("first", "second"):
+                with pytest.raises(AssertionError):
+                    assert_holds(table(name), "zip -> city")
+        """
+    )
+    for _ in range(2):  # the second run replaces what the first wrote
+        result = pytester.runpytest_subprocess("--refute-html", "pages", "-p", "no:cacheprovider")
+        result.assert_outcomes(passed=1, failed=6)
+    pages = [page.name.lower() for page in (pytester.path / "pages").iterdir()]
+    assert len(pages) == len(set(pages)) == 8
+    assert sum("of_a_name_a_b" in page for page in pages) == 4
+
+
+def test_a_warning_names_the_line_of_the_test(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest('pytest_plugins = ["refute.testing.plugin"]')
+    pytester.makepyfile(
+        """
+        import pyarrow as pa
+        import refute.testing
+
+        TABLE = pa.table({"zip": [1, 1], "city": ["Ulm", "Bonn"]})
+        BOOK = {"rules": [{"name": "r", "fd": "zip -> city", "severity": "warn"}]}
+
+        def test_with_the_fixture(assert_holds):
+            assert_holds(TABLE, BOOK)
+
+        def test_without():
+            refute.testing.assert_holds(TABLE, BOOK)
+        """
+    )
+    result = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    result.assert_outcomes(passed=2, warnings=2)
+    result.stdout.fnmatch_lines(["*.py:8: BrokenRuleWarning*", "*.py:11: BrokenRuleWarning*"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 
 import pyarrow.types as pt
 from pyspark.sql import Column as SparkColumn
@@ -55,8 +56,8 @@ def _exact(formula: Formula, types: Relation) -> SparkColumn:
     match formula:
         case Read(name):
             return F.col(quoted(name)).cast(_type(size))
-        case Number(value):
-            return literal(format(value, "f") if not isinstance(value, int) else str(value), _type(size))
+        case Number():  # with the digits of its type alone, as Spark reads no whole number from 1.0
+            return literal(format(Decimal(f"{size.low}e-{size.scale}"), "f"), _type(size))
         case Combined(left, sign, right):
             sizes = [exact_type(part, types.type_of) for part in (left, right)]
             parts = [_exact(part, types) for part in (left, right)]

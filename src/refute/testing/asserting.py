@@ -31,10 +31,16 @@ def assert_holds(table: Any, rules: Any, **options: Any) -> Report:
     severity `warn` give a `BrokenRuleWarning` each. `options` are those of `refute.check`.
     """
     __tracebackhide__ = True  # pytest shows the line of the test, not this one
+    return held(table, rules, options, above=2)
+
+
+def held(table: Any, rules: Any, options: dict[str, Any], *, above: int) -> Report:
+    """The report as `assert_holds` has it; warnings name the line so many calls above this one."""
+    __tracebackhide__ = True
     report = check(table, rules, **options)
     if report.exit_code == 1:
         raise BrokenRulesError(report)
     for result in report:
         if result.failed is Severity.WARN:
-            warnings.warn(f"{result.name}: {result.sentence}", BrokenRuleWarning, stacklevel=2)
+            warnings.warn(f"{result.name}: {result.sentence}", BrokenRuleWarning, stacklevel=above + 1)
     return report

@@ -5,15 +5,16 @@ One line in `conftest.py` loads it: `pytest_plugins = ["refute.testing.plugin"]`
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from refute.testing.asserting import BrokenRulesError
-from refute.testing.asserting import assert_holds as assert_table_holds
+from refute.testing.asserting import BrokenRulesError, held
 
 if TYPE_CHECKING:
     from refute.report import Report
@@ -30,16 +31,26 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def assert_holds(request: pytest.FixtureRequest) -> Callable[..., Report]:
     """`refute.testing.assert_holds`; with `--refute-html DIR`, a failure also writes the page of the check."""
     folder: Path | None = request.config.getoption("--refute-html")
+    pages = page_names(request.node.nodeid)
 
     def asserted(table: Any, rules: Any, **options: Any) -> Report:
         __tracebackhide__ = True
         try:
-            return assert_table_holds(table, rules, **options)
+            return held(table, rules, options, above=2)
         except BrokenRulesError as error:
             if folder is not None:
                 folder.mkdir(parents=True, exist_ok=True)
-                name = re.sub(r"[^\w.-]+", "_", request.node.nodeid)[-150:]
-                error.report.to_html(folder / f"{name}.html")
+                error.report.to_html(folder / next(pages))
             raise
 
     return asserted
+
+
+def page_names(test: str) -> Iterator[str]:
+    """A file for each table of a test that fails: the same in every run, and never that of another test.
+
+    The id of a test has characters that files have not, so what replaces them is followed by a hash of the id.
+    """
+    name = re.sub(r"[^\w.-]+", "_", test, flags=re.ASCII)[-150:].strip("_")
+    name += "-" + hashlib.sha256(test.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return (f"{name}-{number}.html" if number > 1 else f"{name}.html" for number in count(1))

@@ -12,7 +12,7 @@ from refute.language.formats.format import (
     read_each_line,
     write_each_line,
 )
-from refute.language.formats.loose import check_name, guess, read_constraint, spell
+from refute.language.formats.loose import check_name, check_text, guess, read_constraint, spell
 from refute.language.operators import Operator
 from refute.language.predicate import Column, Constant, Predicate
 from refute.language.rulebook import RuleBook
@@ -84,7 +84,7 @@ def _spell(operand: Column | Constant) -> str:
     if isinstance(operand.value, str) and isinstance(guess(text), str):
         if text.startswith(("s.", "t.")):
             raise UnwritableError(f"the constant {text!r} would be read as a column", value=text)
-        check_name(text)
+        check_text(text)
     return text
 
 

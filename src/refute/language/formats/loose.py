@@ -120,16 +120,29 @@ def spell(value: Value) -> str:
 
 def check_name(name: str) -> str:
     """The name itself, if it can stand without quotes where predicates are split at operators and `and`."""
-    padded = f" {name} "
-    if name != name.strip() or not name or "\n" in name:
-        raise UnwritableError(f"the column {name!r} begins or ends with a blank, or has a line break", column=name)
-    if _SPACED_OPERATOR.search(padded) or _BETWEEN.search(padded) or "  " in name or _TYPE.search(name):
-        raise UnwritableError(
-            f"the column {name!r} would be split, because names have no quotes in this format", column=name
-        )
-    if name[0] in '`"' and name[-1] == name[0]:
-        raise UnwritableError(f"the column {name!r} would lose its quotes", column=name)
+    if reason := _lost_without_quotes(name, "names"):
+        raise UnwritableError(f"the column {name!r} {reason}", column=name)
     return name
+
+
+def check_text(text: str) -> str:
+    """The text of a constant, if it can stand without quotes where a name can."""
+    if reason := _lost_without_quotes(text, "constants"):
+        raise UnwritableError(f"the constant {text!r} {reason}", value=text)
+    return text
+
+
+def _lost_without_quotes(text: str, kind: str) -> str:
+    """Why a text would be read in another way without quotes; empty where it would not."""
+    if not text:
+        return "is empty"
+    if text != text.strip() or "\n" in text:
+        return "begins or ends with a blank, or has a line break"
+    if _SPACED_OPERATOR.search(f" {text} ") or _BETWEEN.search(f" {text} ") or "  " in text or _TYPE.search(text):
+        return f"would be split, because {kind} have no quotes in this format"
+    if text[0] in '`"' and text[-1] == text[0]:
+        return "would lose its quotes"
+    return ""
 
 
 def _split(body: str, separator: str, quotes: bool) -> Iterator[str]:

@@ -15,13 +15,16 @@ from refute.errors import DataError
 from refute.relation.read.csv_cells import ARROW_TYPES, castable, cells_of, typed_cells
 from refute.relation.read.csv_ends import refuse_unclosed, with_last_null
 from refute.relation.read.csv_header import header_of, no_header, other_header
-from refute.relation.read.csv_options import USUAL, CsvOptions, not_encoded
+from refute.relation.read.csv_options import USUAL, CsvOptions
 from refute.relation.read.csv_ragged import ragged_row_of, with_line
 from refute.relation.read.csv_types import FEW, CsvType, all_fit
+from refute.relation.read.doubts.delimiter import check_header, check_rows
+from refute.relation.read.doubts.letters import check_encoding, check_is_text, not_encoded
 from refute.relation.read.schema import Schema
 from refute.relation.read.unreadable import reading
 
 _SHOWING = 5  # lines that show what separates cells
+_BEGINNING = 1000  # bytes that show whether a file is text
 _BLOCKS = (1 << 20, 1 << 26, (1 << 31) - 1)  # bytes that Arrow parses at once: more only where a row is that long
 
 
@@ -39,7 +42,7 @@ def read_csv(
     for file in files:
         with reading(file):
             if file.stat().st_size:
-                parts[file] = read_text(file, delimiter, given, options)
+                parts[file] = read_text(file, delimiter, given, options, single=is_single(schema))
     if not parts:
         raise no_header(str(files[0]))
     (first, head), *others = parts.items()
@@ -66,13 +69,25 @@ def _columns(table: pa.Table) -> dict[str, pa.ChunkedArray]:
     return dict(zip(table.column_names, table.columns, strict=True))
 
 
-def read_text(file: Path, delimiter: str, names: Sequence[str] | None = None, options: CsvOptions = USUAL) -> pa.Table:
+def is_single(schema: Schema | None) -> bool:
+    """Whether a schema says that files have a single column."""
+    return schema is not None and len(schema.types) == 1
+
+
+def read_text(
+    file: Path,
+    delimiter: str,
+    names: Sequence[str] | None = None,
+    options: CsvOptions = USUAL,
+    *,
+    single: bool = False,
+) -> pa.Table:
     """The cells of a file as text: null where empty, the empty string where written as two quotes.
 
-    Where names are given, the file has no header.
+    Where names are given, the file has no header. With `single`, its one column is not doubted.
     """
     try:
-        return _cells(file, delimiter, names, options)
+        return _cells(file, delimiter, names, options, single)
     except UnicodeDecodeError:
         raise _not_encoded(file, options) from None
     except pa.ArrowInvalid as error:
@@ -85,12 +100,14 @@ def read_text(file: Path, delimiter: str, names: Sequence[str] | None = None, op
 
 
 def _not_encoded(file: Path, options: CsvOptions) -> DataError:
+    check_encoding(file, options)
     with pa.input_stream(str(file), compression="detect") as stream:
         return not_encoded(str(file), options.encoding, stream.read(_BLOCKS[0]))
 
 
-def _cells(file: Path, delimiter: str, names: Sequence[str] | None, given: CsvOptions) -> pa.Table:
-    header, has_rows = _opening(file, delimiter, names, given)
+def _cells(file: Path, delimiter: str, names: Sequence[str] | None, given: CsvOptions, single: bool) -> pa.Table:
+    header, has_rows = _opening(file, delimiter, names, given, single)
+    check_encoding(file, given)
     if not has_rows:  # of which Arrow makes nothing where the header's line has no end
         return pa.schema([(name, pa.string()) for name in header]).empty_table()
     text = _parsed(file, delimiter, header, given, has_header=not names)
@@ -173,26 +190,39 @@ def _with_line_feeds(text: pa.Table) -> pa.Table:
 
 
 def read_header(
-    file: Path, delimiter: str, options: CsvOptions = USUAL, given: Sequence[str] | None = None
+    file: Path,
+    delimiter: str,
+    options: CsvOptions = USUAL,
+    given: Sequence[str] | None = None,
+    *,
+    single: bool = False,
 ) -> tuple[str, ...]:
     """The names of the columns, if none are given; raises DataError where two are equal, or for a wrong delimiter."""
     try:
-        return _opening(file, delimiter, given, options)[0]
+        return _opening(file, delimiter, given, options, single)[0]
     except UnicodeDecodeError:
         raise _not_encoded(file, options) from None
 
 
 def _opening(
-    file: Path, delimiter: str, given: Sequence[str] | None, options: CsvOptions
+    file: Path, delimiter: str, given: Sequence[str] | None, options: CsvOptions, single: bool
 ) -> tuple[tuple[str, ...], bool]:
     """The names of the columns, those given or else those of the first line, and whether any row follows."""
     with (
         pa.input_stream(str(file), compression="detect") as stream,
-        io.TextIOWrapper(stream, encoding="utf-8-sig" if options.is_utf8 else options.encoding, newline="") as text,
+        io.BufferedReader(stream) as letters,
+        io.TextIOWrapper(letters, encoding="utf-8-sig" if options.is_utf8 else options.encoding, newline="") as text,
     ):
-        names = header_of(text, delimiter, str(file), options) if given is None else tuple(given)
+        check_is_text(str(file), letters.peek(_BEGINNING)[:_BEGINNING])
+        header = header_of(text, delimiter, str(file), options) if given is None else None
         rest = list(islice(text, _SHOWING))
-        options.check_delimiter(names, rest, options.separates(delimiter), str(file), header=given is None)
+        if header is None:
+            names = tuple(given or ())
+            check_rows(len(names), rest, delimiter, str(file), options)
+        else:
+            names = header.names
+            if not (single and len(names) == 1):
+                check_header(header.text, rest, delimiter, str(file), options)
         return names, any(line.strip("\r\n") for line in chain(rest, text))
 
 

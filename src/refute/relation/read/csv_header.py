@@ -6,13 +6,23 @@ import codecs
 import csv
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from refute.errors import DataError
-from refute.relation.read.csv_options import USUAL, CsvOptions, wide_letters
+from refute.relation.read.csv_options import USUAL, CsvOptions
+from refute.relation.read.doubts.letters import named_in_vain, wide_letters
 
 
-def header_of(lines: Iterable[str], delimiter: str, file: str, options: CsvOptions = USUAL) -> tuple[str, ...]:
-    """The names of the columns, from the first line that is not empty; raises DataError where there is none."""
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The names of the columns of a file, and the lines that they were read from."""
+
+    names: tuple[str, ...]
+    text: str
+
+
+def header_of(lines: Iterable[str], delimiter: str, file: str, options: CsvOptions = USUAL) -> Header:
+    """The header, from the first line that is not empty on; raises DataError where there is none."""
     delimiter, quote = options.separates(delimiter), options.quote
     rules = {"quoting": csv.QUOTE_NONE} if quote is None else {"quotechar": quote}
     taken: list[str] = []
@@ -20,7 +30,7 @@ def header_of(lines: Iterable[str], delimiter: str, file: str, options: CsvOptio
         for cells in csv.reader(_kept(lines, taken), delimiter=delimiter, **rules):
             if cells:
                 _check_header(cells, taken, options, file)
-                return column_names(cells, file)
+                return Header(column_names(cells, file), "".join(taken))
     except csv.Error as error:
         most = csv.field_size_limit()
         message = f"the header of {file!r} has a name of more than {most:,} characters; perhaps a quote is never closed"
@@ -40,12 +50,7 @@ def _check_header(cells: Sequence[str], taken: Sequence[str], options: CsvOption
     if any("\0" in cell for cell in cells):
         raise wide_letters(file)
     if not options.is_utf8 and cells[0].startswith(codecs.BOM_UTF8.decode(options.encoding, "replace")):
-        raise DataError(
-            f"{file!r} begins with the mark of UTF-8, and {options.encoding} was named: leave the encoding out",
-            path=file,
-            option="encoding",
-            value=options.encoding,
-        )
+        raise named_in_vain(file, options.encoding, f"{file!r} begins with the mark of UTF-8")
     quote = options.quote
     if quote is None or not any(end in cells[-1] for end in "\r\n"):
         return

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import codecs
-import csv
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from typing import Any
 
-from refute.errors import DataError, OptionError, did_you_mean
-from refute.faults import csv_advice, quotation, short, wrong_value
+from refute.errors import OptionError, did_you_mean
+from refute.faults import wrong_value
 
 _UTF8 = ("utf-8", "utf-8-sig", "ascii")
 _NAMED = {"\\t": "\t", "tab": "\t"}
-_USUAL = (",", ";", "\t", "|")  # delimiters, the likeliest first
 _SIGNS = frozenset(("\t", *map(chr, range(32, 127))))
-_UNKNOWN = "\N{REPLACEMENT CHARACTER}"  # for bytes that an encoding does not have
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +21,8 @@ class CsvOptions:
     """What separates cells, what quotes them, how characters are encoded, and which cells are null besides empty ones.
 
     `delimiter` None is that of the file's name: a comma, or a tab for .tsv. `quote` None is none. A cell that is one of
-    `null_values` is null, in quotes or not. An encoding is UTF-8 or has one byte per character, such as cp1252.
+    `null_values` is null, in quotes or not; an empty cell in quotes is the empty text, unless '' is one of them. An
+    encoding is UTF-8 or has one byte per character, such as cp1252.
     """
 
     delimiter: str | None = None
@@ -83,70 +81,10 @@ class CsvOptions:
             raise wrong_value("quote", "another sign than the one that separates cells", self.quote)
         return used
 
-    def check_delimiter(self, names: tuple[str, ...], lines: list[str], used: str, file: str, *, header: bool) -> None:
-        """Raises DataError where cells seem to be separated by another sign than the one in use.
-
-        That is where a file has a single column, whose name and rows another sign cuts into as many cells; without a
-        header, where another sign cuts rows into as many cells as there are names. `lines` are the first rows. Whoever
-        names the delimiter is believed.
-        """
-        filled = [line for line in lines if line.strip("\r\n")]
-        if self.delimiter is not None or (len(names) != 1 if header else not filled or len(names) == 1):
-            return
-        for likely in _USUAL:
-            cells = 1 + names[0].count(likely) if header else len(names)
-            if likely == used or cells == 1 or any(self._cells(line, likely) != cells for line in filled):
-                continue
-            if not header and any(self._cells(line, used) == cells for line in filled):
-                continue
-            shown, instead = ("a tab" if sign == "\t" else repr(sign) for sign in (likely, used))
-            row = repr(short(filled[0].strip()))
-            found = f"has a single column, {names[0]!r}" if header else f"has rows such as {row}"
-            raise DataError(
-                f"{file!r} {found}: its cells seem to be separated by {shown}, not by {instead}; "
-                f"{csv_advice('delimiter', likely)}",
-                path=file,
-                option="delimiter",
-                expected=likely,
-                quoted=None if header else quotation(row),
-            )
-
-    def _cells(self, line: str, delimiter: str) -> int:
-        """How many cells a line has."""
-        rules: dict[str, Any] = {"quoting": csv.QUOTE_NONE} if self.quote is None else {"quotechar": self.quote}
-        return len(next(csv.reader([line], delimiter=delimiter, **rules), []))
-
 
 def not_csv(kind: str, path: str) -> OptionError:
     """The error for options about CSV and files of another format."""
     return OptionError(f"{path!r} is {kind}, and csv= says how CSV files are written; leave it out", option="csv")
-
-
-def not_encoded(path: str, encoding: str, sample: bytes = b"") -> DataError:
-    """The error for a file whose bytes are not text of its encoding, with the one that it likely has."""
-    if encoding != "utf-8":
-        return DataError(
-            f"cannot read {path!r}: it has bytes that {encoding} does not have; pass another encoding",
-            path=path,
-            value=encoding,
-        )
-    if sample.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
-        return wide_letters(path, "utf-32")
-    if sample.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return wide_letters(path)
-    likely = "cp1252" if _UNKNOWN not in "".join(_letter(bytes((b,)), "cp1252") for b in set(sample)) else "latin-1"
-    return DataError(
-        f"cannot read {path!r}: it is not UTF-8 text; it may be {likely}: {csv_advice('encoding', likely)}",
-        path=path,
-        option="encoding",
-        expected=likely,
-    )
-
-
-def wide_letters(path: str, likely: str = "utf-16") -> DataError:
-    """The error for a file with more than one byte for every letter."""
-    hint = f"it seems to be {likely.upper()}: convert it first, as by iconv -f {likely} -t utf-8"
-    return DataError(f"cannot read {path!r}: it is not UTF-8 text; {hint}", path=path, expected=likely)
 
 
 @lru_cache(maxsize=64)

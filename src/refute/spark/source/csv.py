@@ -15,11 +15,13 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from refute.errors import DataError
 from refute.faults import mixed_line_ends
-from refute.relation.read.csv import column_fits, read_header
+from refute.relation.read.csv import column_fits, is_single, read_header
 from refute.relation.read.csv_header import header_of, no_header, other_header
 from refute.relation.read.csv_options import USUAL, CsvOptions
 from refute.relation.read.csv_ragged import has_mixed_ends, with_line
 from refute.relation.read.csv_types import CsvType, narrowest
+from refute.relation.read.doubts.delimiter import check_header
+from refute.relation.read.doubts.letters import check_is_text
 from refute.relation.read.schema import CellType, Schema
 from refute.relation.read.unreadable import reading
 from refute.spark.expressions import quoted
@@ -27,7 +29,17 @@ from refute.spark.session.failures import plain_failures
 from refute.spark.session.warning import calm
 from refute.spark.source.files import Listing
 from refute.spark.source.positions import BLOCK, FILE, FileLayout, block_facts, located
-from refute.spark.source.text_cells import Scan, announce, breaks, cast, check_ends, check_text, checked, unread
+from refute.spark.source.text_cells import (
+    Scan,
+    announce,
+    breaks,
+    cast,
+    check_ends,
+    check_letters,
+    check_text,
+    checked,
+    unread,
+)
 
 _NO_CELL = "\ue000\ue001"  # what Spark shall take for null instead of the empty string: text that no file has
 SPLIT_BYTES = 16 << 20  # of a file, from which on it pays to read it in parts, by several tasks
@@ -44,6 +56,8 @@ _SPARK_TYPES = {
 _BITS = {kind: 1 << position for position, kind in enumerate(CsvType)}
 _LARGEST_INTEGER = 10**18 - 1  # what the pattern of whole numbers admits
 _SURELY_EXACT = 15  # digits of a whole number that a float holds for certain
+_BEGINNING = 1000  # bytes that show whether a file is text
+_SHOWING = 5  # lines that show what separates cells
 _HEADER_LINES = 50  # lines that a header with line breaks in its names may take
 
 
@@ -62,13 +76,14 @@ def open_csv(
     if not listing.filled:
         raise no_header(listing.path)
     if schema is None or schema.header:
-        names, header = _header(session, listing, options), True
+        names, header = _header(session, listing, options, single=is_single(schema)), True
     else:
         names, header = schema.names, False
         if listing.here and listing.format.delimiter is not None:
             first = Path(listing.named(listing.filled[0]))
             with reading(first):
                 read_header(first, listing.format.delimiter, options, names)
+    check_letters(session, listing, options)
     if schema is not None:
         schema.require(names, listing.path)
     split = len(names) > 1 and listing.largest >= split_bytes and not _has_broken_lines(session, listing, options)
@@ -190,19 +205,23 @@ def _all_named(names: Sequence[str]) -> bool:
     return not any(name == f"_c{position}" for position, name in enumerate(names))
 
 
-def _header(session: SparkSession, listing: Listing, options: CsvOptions) -> tuple[str, ...]:
-    """The names of the columns, of the first file in order."""
+def _header(session: SparkSession, listing: Listing, options: CsvOptions, *, single: bool) -> tuple[str, ...]:
+    """The names of the columns, of the first file in order; with `single`, its one column is not doubted."""
     assert listing.format.delimiter is not None
     first = listing.named(listing.filled[0])
     if listing.here:
         with reading(Path(first)):
-            return read_header(Path(first), listing.format.delimiter, options)
+            return read_header(Path(first), listing.format.delimiter, options, single=single)
     with plain_failures(first):
         rows = session.read.text(listing.paths[0]).select(F.col("value").cast("binary")).head(_HEADER_LINES)
-    lines = [bytes(row["value"]).decode(options.encoding, "replace") + "\n" for row in rows]
-    names = header_of(lines, listing.format.delimiter, first, options)
-    options.check_delimiter(names, lines[1:], options.separates(listing.format.delimiter), first, header=True)
-    return names
+    written = [bytes(row["value"]) for row in rows]
+    check_is_text(first, b"\n".join(written)[:_BEGINNING])
+    lines = [line.decode(options.encoding, "replace") + "\n" for line in written]
+    header = header_of(lines, listing.format.delimiter, first, options)
+    if not (single and len(header.names) == 1):
+        below = lines[header.text.count("\n") :][:_SHOWING]
+        check_header(header.text, below, listing.format.delimiter, first, options)
+    return header.names
 
 
 @contextmanager

@@ -20,8 +20,10 @@ from refute.faults import mixed_line_ends, not_utf8
 from refute.language.addresses import is_local_address, local_path
 from refute.relation.read.csv import last_cells
 from refute.relation.read.csv_ends import unclosed
-from refute.relation.read.csv_options import USUAL, CsvOptions, not_encoded
+from refute.relation.read.csv_options import USUAL, CsvOptions
+from refute.relation.read.doubts.letters import SURELY_UTF8, check_encoding, named_in_vain, not_encoded
 from refute.relation.read.schema import CellType, Schema
+from refute.relation.read.unreadable import reading
 from refute.spark.expressions import quoted
 from refute.spark.session.failures import plain_failures
 from refute.spark.source.files import Listing
@@ -72,6 +74,28 @@ def check_text(session: SparkSession, listing: Listing, rows: Sequence[Row], csv
     if found is not None:
         path = listing.named(_path(found))
         raise not_utf8(path) if listing.format.delimiter is None else not_encoded(path, csv.encoding, _sample(path))
+
+
+def check_letters(session: SparkSession, listing: Listing, csv: CsvOptions) -> None:
+    """Raises DataError where another encoding than UTF-8 was named, and a file is UTF-8.
+
+    Files on this machine are looked at here, which ends with the first letter that is not UTF-8; Spark looks at others.
+    """
+    if csv.is_utf8:
+        return
+    if listing.here:
+        for name in map(listing.named, listing.filled):
+            with reading(Path(name)):
+                check_encoding(Path(name), csv)
+        return
+    with plain_failures(listing.path):
+        lines = session.read.text(listing.paths)
+        file = lines.metadataColumn("_metadata").getField("file_path").alias(FILE)
+        value = F.col("value")
+        seen = F.bool_and(F.is_valid_utf8(value)) & F.bool_or(F.rlike(value, F.lit(SURELY_UTF8)))
+        found = lines.groupBy(file).agg(seen.alias(_UNREAD)).where(_UNREAD).agg(F.min(FILE)).collect()[0][0]
+    if found is not None:
+        raise named_in_vain(listing.named(_path(found)), csv.encoding)
 
 
 def breaks(last: str) -> tuple[Column, Column]:
