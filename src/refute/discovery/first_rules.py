@@ -26,7 +26,7 @@ from refute.discovery.tuning import STANDARD, Tuning
 from refute.discovery.work import Budget
 
 _SECONDS = 1.0  # that they may take, also where a limit is used up, and after Ctrl-C: else who waits longer has nothing
-_AT_MOST = 1.8  # that the first of them may take, on a machine that has much else to do
+_AT_MOST = 1.5  # that the first of them may take, on a machine that has much else to do
 _WIDE = 60  # columns beyond which rules of three predicates take far longer than those of two
 _SHARE = 0.1  # of a time limit, which is left for them
 _LONGEST = 4  # predicates
