@@ -17,7 +17,7 @@ from refute.live.engine import LiveEngine
 from refute.live.feed import Turns, leaves_rows, net_changes
 from refute.live.saved import KeptState, logged
 from refute.live.state import Change, State
-from refute.watching.intake import Intake, fitted
+from refute.watching.intake import Intake, fitted, with_words
 from refute.watching.kept import WATCH
 from refute.watching.ledger import Ledger
 from refute.watching.outcome import NOTHING, BatchOutcome
@@ -113,8 +113,7 @@ class RowsHere:
         if state.schema is not None and not leaves_rows(table.column(op)):  # so nothing but keys is read
             return net_changes(state, table, op, Turns(intake.order)), dict(intake.lost)
         fit, lost = fitted(table.drop_columns([op]), state.schema, intake.read, intake.lost, intake.batch)
-        feed = fit.append_column(op, table.column(op))
-        return net_changes(state, feed, op, Turns(intake.order)), lost
+        return net_changes(state, with_words(fit, table, intake), op, Turns(intake.order)), lost
 
     def pass_over(self) -> None:
         """Has another version, of the same rows."""
