@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -344,8 +344,13 @@ def begin(
     once: bool = False,
     every: float | None = None,
     fail_on: str | None = None,
+    following: Callable[[int | None], int | None] = lambda last: last,
 ) -> Watch:
-    """The watch of a stream whose batches a reader reads, which runs from now on."""
+    """The watch of a stream whose batches a reader reads, which runs from now on.
+
+    `following` says after which batch it follows the stream, given the last one that was taken; it is asked before
+    anything is taken.
+    """
     from refute.spark.session import is_connect
     from refute.spark.watch.batches import BatchTaker, watcher_in
     from refute.spark.watch.stream import start
@@ -368,7 +373,7 @@ def begin(
     watcher = watcher_in(taker.folder, options, frame.sparkSession, fresh=True)
     try:
         found = Watch(folder)
-        last = watcher.batch
+        last = following(watcher.batch)
         if bootstrap is not None and not watcher.has_begun:
             watcher.bootstrap(reader.bootstrap(bootstrap, watcher))
         if is_connect(frame.sparkSession):  # whose server takes the batches: this was to see that it can

@@ -62,6 +62,11 @@ class WatchPlaces:
         """The state of each rule that was posted last."""
         return self.folder / "posted.json"
 
+    @property
+    def printed(self) -> Path:
+        """The batch that the command told of last."""
+        return self.folder / "printed.json"
+
     def query(self) -> str | None:
         """The id that Spark has given the stream; None before it has."""
         path = self.checkpoint / "metadata"

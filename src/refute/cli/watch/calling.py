@@ -122,6 +122,7 @@ def command(
     _require_known(mask, tuple(book), names or (_kept_key(folder) if mask else ()))
 
     from refute.cli.watch import words  # with the loops that a monitor runs, which help does not need
+    from refute.cli.watch.printed import Printed
     from refute.cli.watch.webhook import Webhook
     from refute.relation.read.csv_options import CsvOptions
     from refute.relation.read.schema import Schema
@@ -130,6 +131,7 @@ def command(
     given, written = Schema.of(schema, header=header), CsvOptions.of(csv)
 
     posting = None if webhook is None else Webhook(webhook, WatchPlaces(folder).posted, partial(say, err=True))
+    printed = Printed(WatchPlaces(folder).printed, partial(_tell, as_json=as_json, quiet=options.quiet))
     with waiting("Starting", options.quiet):
         session = start_spark(options, brief=once and size_of(str(place)) <= SMALL)
 
@@ -148,8 +150,9 @@ def command(
             once=once,
             every=None if once else every,
             fail_on=fail_on,
+            following=printed.begin,
         )
-        page = None
+        page, interrupted = None, False
         try:
             if shown is not None:
                 page = PageServer(watch, shown.host, shown.port, shown.hidden, values=shown.values)
@@ -158,17 +161,22 @@ def command(
             if posting is not None and former is not None:  # as the command may have been killed before it could
                 posting.tell(former.batch, former.time, words.states(watch.rules, former))
             for record in watch.follow():
-                _tell(record, as_json, options.quiet)
+                printed.tell([record])
                 if posting is not None:
                     posting.tell(record.batch, record.time, words.states(watch.rules, record))
         except KeyboardInterrupt:
-            pass  # the way to end it
+            interrupted = True  # the way to end it
         finally:
             watch.stop()
+            printed.tell(watch.batches)  # the batch that it was in, too
             if page is not None:
                 page.close()
             if posting is not None:
                 posting.close()
+    if interrupted and not watch.batches:  # so nothing has been checked
+        raise KeyboardInterrupt
+    if not (printed.count or as_json or options.quiet):
+        say(words.nothing_new(watch.counts) if watch.batches else "nothing has arrived yet")
     return exit_of(watch)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from refute.display import in_json, in_one_line
@@ -25,6 +25,12 @@ def line(record: BatchRecord) -> str:
         quiet = not (rule.added or rule.resolved or rule.open)
         parts.append(f"{in_one_line(rule.name)}: {'holds' if quiet else counts}")
     return "; ".join(parts)
+
+
+def nothing_new(counts: Mapping[str, int]) -> str:
+    """`nothing new; zip_fixes_city: 14 open; rate: holds`."""
+    open_ = (f"{in_one_line(name)}: {f'{count:,} open' if count else 'holds'}" for name, count in counts.items())
+    return "; ".join(["nothing new", *open_])
 
 
 def json_line(record: BatchRecord) -> str:

@@ -104,15 +104,21 @@ class BatchTaker:
     error: Exception | None = field(default=None, compare=False)  # what has ended the stream, in this process
 
     def __call__(self, frame: DataFrame, batch: int) -> None:
-        """Takes a batch; what it raises ends the stream."""
+        """Takes a batch; what it raises ends the stream.
+
+        Java gets it without what Spark said before: in text of that length, Spark looks for an interruption in a way
+        that overflows its stack, and writes that to stderr.
+        """
         try:
-            watcher = watcher_in(self.folder, self.options, frame.sparkSession)
-            query = watcher.places.query()
-            if watcher.expects(batch, query):
-                with plain_failures("the stream"):
-                    table = self.reader.read(frame, watcher)
-                self._take(watcher, batch, query, table)
-                self._stop_if_broken(watcher, batch)
+            with plain_failures("the stream"):
+                watcher = watcher_in(self.folder, self.options, frame.sparkSession)
+                query = watcher.places.query()
+                if watcher.expects(batch, query):
+                    self._take(watcher, batch, query, self.reader.read(frame, watcher))
+                    self._stop_if_broken(watcher, batch)
+        except RefuteError as error:
+            self.error = error
+            raise type(error)(str(error), **error.facts) from None
         except Exception as error:
             self.error = error
             raise
