@@ -58,8 +58,8 @@ def test_an_interrupted_command_tells_what_was_committed(
     def interrupted(watch: rf.Watch) -> Iterator[BatchRecord]:
         while not watch.batches and any(source.iterdir()):
             time.sleep(0.05)
+        yield from ()
         raise KeyboardInterrupt
-        yield
 
     with monkeypatch.context() as patched:
         patched.setattr(rf.Watch, "follow", interrupted)
@@ -119,3 +119,27 @@ def test_files_that_arrive_together_may_differ_and_a_first_table_has_no_order(
         {"id": 1, "zip": "z", "city": "A"},
         {"id": 2, "zip": "z", "city": "C"},
     ]
+
+
+@pytest.mark.spark
+def test_messages_speak_of_the_command_that_was_given(
+    spark: SparkSession, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    source, state = tmp_path / "in", tmp_path / "kept"
+    source.mkdir()
+
+    def said(*arguments: object) -> str:
+        assert run(["watch", *map(str, arguments)]) == Exit.FAILED
+        return capfd.readouterr().err
+
+    common = [source, RULE, "--state", state, "--once"]
+    assert "See `refute watch --help`" in said(source, RULE, "--state")
+    assert "RULES comes after SOURCE" in said(RULE, source, "--state", state)
+    (source / "a.csv").write_text("id,zip,citi,op\n1,z,A,insert\n")
+    assert "Did you mean 'citi'? Batch 0 is a.csv" in said(*common, "--key", "id", "--op", "op")
+    (source / "a.csv").write_text("id,zip,city,op\n1,z,A,insert\n")
+    assert run(["watch", *map(str, common), "--key", "id", "--op", "op"]) == Exit.HOLDS
+    assert "has the key id; leave --key out" in said(*common, "--key", "zip", "--op", "op")
+    assert "says what each does; give --op op\n" in said(*common)
+    (source / "b.csv").write_text("id,zip,city,do\n2,z,A,insert\n")
+    assert "name that column with --op" in said(*common, "--op", "op")

@@ -22,6 +22,7 @@ from refute.cli.output.hiding import hiding_options
 from refute.cli.progress import waiting
 from refute.cli.source import SMALL, file_options, size_of, start_spark
 from refute.cli.terminal import hand_over, say
+from refute.cli.watch.flags import speaking_of_options
 from refute.cli.watch.serving import PageServer, address_of
 from refute.errors import OptionError, RefuteError
 from refute.faults import missing_file
@@ -73,6 +74,7 @@ _EVERY = 1.0
 @hiding_options
 @file_options
 @shared
+@speaking_of_options
 def command(
     options: SharedOptions,
     source: str | None,
@@ -113,6 +115,8 @@ def command(
             )
         return _show(refute.Watch(state), _Shown(*address_of(serve), mask, not no_values), options.quiet)
     shown = None if serve is None else _Shown(*address_of(serve), mask, not no_values)
+    if Path(rules).is_dir():
+        raise OptionError(f"RULES comes after SOURCE, and {rules!r} is a folder", option="RULES", path=rules)
     book = refute.RuleBook.of(rules)
     book = book if options.nulls is None else book.with_nulls(Nulls.of(options.nulls))
     folder = local_path(state, "--state needs a folder on this machine").absolute()

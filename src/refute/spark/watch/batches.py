@@ -129,7 +129,8 @@ class BatchTaker:
         except (DataError, SchemaError) as error:
             if self.reader.origin is None:
                 raise
-            raise type(error)(f"{error}. Batch {batch:,} is {self.reader.origin}", **error.facts) from error
+            end = "" if str(error).endswith("?") else "."
+            raise type(error)(f"{error}{end} Batch {batch:,} is {self.reader.origin}", **error.facts) from error
 
     def _stop_if_broken(self, watcher: Watcher, batch: int) -> None:
         if self.fail_on is None:
