@@ -100,6 +100,7 @@ def test_files_that_say_nothing_or_are_wrong_do_not_hold_a_watch_up(
     arrive(source, "a.csv", "")
     arrive(source, "a.txt", "no table")
     assert watch(*common) == Exit.HOLDS
+    assert capfd.readouterr().out == "no rows have arrived yet\n"
     arrive(source, "b.csv", "id,zip,city\n1,10115,Berlin\n,10115,Bernau\n")
     assert watch(*common) == Exit.FAILED
     told = capfd.readouterr()

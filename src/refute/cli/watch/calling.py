@@ -180,7 +180,7 @@ def command(
     if interrupted and not watch.batches:  # so nothing has been checked
         raise KeyboardInterrupt
     if not (printed.count or as_json or options.quiet):
-        say(words.nothing_new(watch.counts) if watch.batches else "nothing has arrived yet")
+        say(words.nothing_new(watch.counts) if watch.batches else "no rows have arrived yet")
     return exit_of(watch)
 
 
