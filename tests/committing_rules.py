@@ -9,32 +9,28 @@ from typing import Any
 from pyarrow import parquet
 
 import refute as rf
-from committing_watch import OPTIONS, Taking, batches_in, opened
+from committing_watch import Taking, batches_in, opened
 from killing import serve
 from refute.watching.records import read_history
-from refute.watching.watcher import WatchOptions
-
-
-def other_rules(folder: str | Path) -> WatchOptions:
-    """The options of a watch that go with other rules than those it has."""
-    rules = OPTIONS.rules or ()
-    known = len(rf.Watch(folder).rules) if (Path(folder) / "state" / "manifest.json").exists() else len(rules)
-    return replace(OPTIONS, rules=rules[1:] if known == len(rules) else rules)
 
 
 class Changing(Taking):
     """A watch whose rules change."""
 
-    def open(self, folder: str) -> Any:
-        """The watch of a folder, with other rules."""
-        watcher = opened(folder, other_rules(folder))
+    def open(self, folder: str | Path) -> Any:
+        """The watch of a folder, with other rules than it had."""
+        rules = self.options.rules or ()
+        is_known = (Path(folder) / "state" / "manifest.json").exists()
+        known = len(rf.Watch(folder).rules) if is_known else len(rules)
+        options = replace(self.options, rules=rules[1:] if known == len(rules) else rules)
+        watcher = opened(folder, options, self.runner)
         watcher.commit = lambda: None  # type: ignore[attr-defined]
         return watcher
 
 
-def check_whole(folder: Path) -> None:
+def check_whole(folder: Path, subject: Changing) -> None:
     """Opens a watch with other rules, and holds the feed, the history and the table against each other."""
-    watcher = opened(folder, other_rules(folder))
+    watcher = subject.open(folder)
     counts = {rule.name: rf.count(watcher.live_engine().relation.arrow, rule) for rule in watcher.rules}
     assert batches_in(watcher) in (3, 4)
     watcher.close()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,10 @@ import pytest
 from pyarrow import parquet
 
 import committing_rules
+import committing_shard_rules
 import refute as rf
+from committing_rules import Changing, check_whole
+from committing_shard_rules import ChangingApart
 from killing import Committers
 from refute.cli.watch import words
 from refute.watching.records import read_history
@@ -39,7 +41,7 @@ def test_rules_that_are_added_and_dropped_are_in_the_feed_at_once(tmp_path: Path
     watcher = opened(tmp_path, book(UNIQUE), op="op", driver_bytes=where)
     watcher.take(0, QUERY, rows(op=["insert", "insert"]))
     watcher.close()
-    assert watcher.rule_change is None
+    assert watcher.rule_change is None  # as these are the first
     watcher = opened(tmp_path, book(UNIQUE, FIXES), op="op", driver_bytes=where)
     added = [(0, "added", "two", 1, 2), (0, "added", "two", 2, 1)]
     assert feed_of(tmp_path) == added
@@ -111,25 +113,22 @@ def test_a_rule_with_too_many_violations_leaves_the_feed_as_it_leaves_the_table(
     assert len(feed_of(tmp_path)) == 4
 
 
-@pytest.fixture(scope="module")
-def changers() -> Iterator[Committers]:
-    found = Committers(committing_rules.__file__)
-    yield found
-    found.close()
-
-
-def test_a_kill_inside_a_change_of_rules_feeds_every_pair_once(changers: Committers, tmp_path: Path) -> None:
-    begun = tmp_path / "begun"
+@pytest.mark.parametrize(
+    ("script", "subject"), [(committing_rules, Changing()), (committing_shard_rules, ChangingApart())]
+)
+def test_a_kill_inside_a_change_of_rules_feeds_every_pair_once(tmp_path: Path, script: Any, subject: Changing) -> None:
+    changers, begun = Committers(script.__file__), tmp_path / "begun"
     assert changers.run(begun, batches=3) == (3, False)
     step, killed = 0, True
     while killed:
-        step += 1 if THOROUGH else 3
+        step += 1 if THOROUGH else 7
         folder = tmp_path / f"{step}"
         shutil.copytree(begun, folder, symlinks=True)
         _, killed = changers.run(folder, batches=0, step=step, half=step % 2 == 0)
         for _ in range(1 + step % 2):  # which goes on with the same rules, or with others again
-            committing_rules.check_whole(folder)
+            check_whole(folder, subject)
         changers.run(folder, batches=1)
-        committing_rules.check_whole(folder)
+        check_whole(folder, subject)
         shutil.rmtree(folder)
+    changers.close()
     assert step > 30

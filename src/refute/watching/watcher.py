@@ -347,9 +347,10 @@ class Watcher:
 
     def _record(self, instant: Instant, outcome: BatchOutcome, started: float) -> BatchRecord:
         broken = {rule.name: self.is_broken(rule) for rule in self.rules}
+        dropped = [name for name, both in outcome.deltas.items() if any(both) and name not in broken]
         rules = [
-            RuleRecord(name, *both, outcome.counts.get(name, 0), broken.get(name, False))
-            for name, both in ((name, outcome.deltas[name]) for name in dict.fromkeys([*broken, *outcome.deltas]))
+            RuleRecord(name, *outcome.deltas[name], outcome.counts.get(name, 0), broken.get(name, False))
+            for name in (*broken, *dropped)
         ]
         now = dt.datetime.now(dt.UTC).isoformat(timespec="milliseconds")
         seconds = round(time.perf_counter() - started, 6)
