@@ -16,7 +16,7 @@ from refute.cli.app import run
 from refute.cli.exits import Exit
 from refute.cli.watch.printed import Printed
 from refute.errors import EngineError
-from refute.watching.records import BatchRecord
+from refute.watching.records import BatchRecord, Instant
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -31,20 +31,20 @@ def record(batch: int) -> BatchRecord:
 def test_a_batch_is_told_of_by_the_command_that_took_it_or_by_the_next_one(tmp_path: Path) -> None:
     told: list[int] = []
 
-    def begun(last: int | None) -> Printed:
+    def begun(last: Instant | None) -> Printed:
         found = Printed(tmp_path / "printed.json", lambda one: told.append(one.batch))
         found.begin(last)
         return found
 
     begun(None)  # and killed before anything was told
-    second = begun(1)
+    second = begun(Instant(1))
     second.tell(map(record, (-1, 0, 1)))
     second.tell(map(record, (0, 1, 2)))
     assert told == [-1, 0, 1, 2]
-    assert begun(2).begin(2) == 2
-    assert begun(1).begin(1) == 1  # of a copy that is older
+    assert begun(Instant(2)).begin(Instant(2)) == Instant(2)
+    assert begun(Instant(1)).begin(Instant(1)) == Instant(1)  # of a copy that is older
     (tmp_path / "printed.json").write_text("")
-    assert begun(7).begin(7) == 7  # as it is not known
+    assert begun(Instant(7)).begin(Instant(7)) == Instant(7)  # as it is not known
 
 
 @pytest.mark.spark
@@ -70,7 +70,7 @@ def test_an_interrupted_command_tells_what_was_committed(
         assert "zip_fixes_city: 2 new, 0 resolved, 2 open" in capfd.readouterr().out
     assert run([*common, "--once"]) == Exit.ERROR
     assert capfd.readouterr().out == "nothing new; zip_fixes_city: 2 open\n"
-    (state / "printed.json").write_text('{"batch": null}')  # killed after the commit
+    (state / "printed.json").write_text('{"last": null}')  # killed after the commit
     assert run([*common, "--once", "--json"]) == Exit.ERROR
     assert json.loads(capfd.readouterr().out)["batch"] == 0
     assert run([*common, "--once", "--json"]) == Exit.ERROR

@@ -87,6 +87,12 @@ class WatchPlaces:
         except OSError as error:
             raise DataError(f"{path} cannot be read: {error}", path=str(path), reason=str(error)) from error
 
+    def batches_done(self) -> int:
+        """The last batch that Spark has as taken; -1 before the first."""
+        folder = self.checkpoint / "commits"
+        names = os.listdir(folder) if folder.is_dir() else []
+        return max((int(name) for name in names if name.isdigit()), default=-1)
+
     def make(self) -> None:
         """Makes the folders that are not there yet."""
         for folder in (self.tables, self.pairs, self.rows):

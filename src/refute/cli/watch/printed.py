@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from refute.writing import write_text
 
 if TYPE_CHECKING:
-    from refute.watching.records import BatchRecord
+    from refute.watching.records import BatchRecord, Instant
 
 
 class Printed:
@@ -19,31 +19,33 @@ class Printed:
     def __init__(self, path: Path, tell: Callable[[BatchRecord], None]) -> None:
         self._path = path
         self._tell = tell
-        self._last: int | None = None
+        self._last: Instant | None = None
         self.count = 0
 
-    def begin(self, last: int | None) -> int | None:
+    def begin(self, last: Instant | None) -> Instant | None:
         """The batch after which batches are to be told of, where `last` was taken last; that one in a new folder.
 
         Nothing may be taken before this has returned, as it would not be known then that it was not told of.
         """
+        from refute.watching.records import Instant
+
         try:
-            known = json.loads(self._path.read_text(encoding="utf-8"))["batch"]
+            known = json.loads(self._path.read_text(encoding="utf-8"))["last"]
         except (FileNotFoundError, ValueError, KeyError, TypeError):
             self._last = last
             self._write()
         else:
-            self._last = None if known is None or last is None else min(int(known), last)
+            self._last = None if known is None or last is None else min(Instant(*known), last)
         return self._last
 
     def tell(self, records: Iterable[BatchRecord]) -> None:
         """Tells of those batches that nobody has told of."""
         for record in records:
-            if self._last is None or record.batch > self._last:
+            if self._last is None or record.instant > self._last:
                 self._tell(record)
-                self._last = record.batch
+                self._last = record.instant
                 self.count += 1
                 self._write()
 
     def _write(self) -> None:
-        write_text(self._path, json.dumps({"batch": self._last}) + "\n")
+        write_text(self._path, json.dumps({"last": self._last}) + "\n")

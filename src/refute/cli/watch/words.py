@@ -16,10 +16,14 @@ if TYPE_CHECKING:
 
 
 def line(record: BatchRecord) -> str:
-    """`batch 3: 1,000 rows in 0.12 s; zip_fixes_city: 2 new, 0 resolved, 14 open; rate: holds`."""
+    """`batch 3: 1,000 rows in 0.12 s; zip_fixes_city: 2 new, 0 resolved, 14 open; rate: holds`.
+
+    Of a change of rules: `rules changed after batch 3, in 0.12 s; zip_fixes_city: 2 new, 0 resolved, 2 open`.
+    """
     name = "bootstrap" if record.batch < 0 else f"batch {record.batch:,}"
     where = f" on the {record.where}" if record.where != DRIVER else ""
-    parts = [f"{name}: {plural(record.rows, 'row')} in {record.seconds:.2f} s{where}"]
+    what = f"rules changed after {name}," if record.rule_change else f"{name}: {plural(record.rows, 'row')}"
+    parts = [f"{what} in {record.seconds:.2f} s{where}"]
     for rule in record.rules:
         counts = f"{rule.added:,} new, {rule.resolved:,} resolved, {rule.open:,} open"
         quiet = not (rule.added or rule.resolved or rule.open)

@@ -16,7 +16,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from refute.errors import DataError, RefuteError, SchemaError
-from refute.language.rulebook import Severity
+from refute.language.rulebook import Rule, Severity
 from refute.relation import Relation
 from refute.relation.read.files import read_local
 from refute.spark.session.failures import plain_failures
@@ -133,12 +133,17 @@ class BatchTaker:
             raise type(error)(f"{error}{end} Batch {batch:,} is {self.reader.origin}", **error.facts) from error
 
     def _stop_if_broken(self, watcher: Watcher, batch: int) -> None:
+        rule = self.broken(watcher)
+        if rule is not None:
+            told = f"{STOPPED}{rule.name!r} is broken as of batch {batch:,}"
+            raise StoppedError(told, rule=rule.name, count=batch)
+
+    def broken(self, watcher: Watcher) -> Rule | None:
+        """A rule that is broken where that is to stop the stream."""
         if self.fail_on is None:
-            return
-        for rule in watcher.rules:
-            if self.fail_on in (Severity.WARN, rule.severity) and watcher.is_broken(rule):
-                told = f"{STOPPED}{rule.name!r} is broken as of batch {batch:,}"
-                raise StoppedError(told, rule=rule.name, count=batch)
+            return None
+        asked = [rule for rule in watcher.rules if self.fail_on in (Severity.WARN, rule.severity)]
+        return next((rule for rule in asked if watcher.is_broken(rule)), None)
 
     def close(self) -> None:
         """Lets the folder go, where this process has it."""
