@@ -132,6 +132,15 @@ def no_key_for_feed(owner: str) -> OptionError:
     return OptionError(f"a feed of changes needs a key to identify rows; give the {owner} one", option="key")
 
 
+def no_operations(op: str, known: Sequence[str], where: str = "the feed") -> SchemaError:
+    """The error for rows of a feed that do not say what is done with them."""
+    return SchemaError(
+        f"{where} has no column {op!r} with its operations; name that column with op=.{did_you_mean(op, known)}",
+        column=op,
+        known=tuple(known),
+    )
+
+
 def unlike_key(name: str, key: Sequence[str], hint: str = "") -> SchemaError:
     """The error for given keys that lack a column of the key."""
     message = f"the given keys lack the column {name!r}; the key is {', '.join(key)}.{hint}"

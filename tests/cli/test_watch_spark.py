@@ -100,6 +100,7 @@ def test_files_that_say_nothing_or_are_wrong_do_not_hold_a_watch_up(
     arrive(source, "a.csv", "")
     arrive(source, "a.txt", "no table")
     assert watch(*common) == Exit.HOLDS
+    assert capfd.readouterr().out == "no rows have arrived yet\n"
     arrive(source, "b.csv", "id,zip,city\n1,10115,Berlin\n,10115,Bernau\n")
     assert watch(*common) == Exit.FAILED
     told = capfd.readouterr()
@@ -121,6 +122,34 @@ def test_files_that_say_nothing_or_are_wrong_do_not_hold_a_watch_up(
         assert watch(*common, "--webhook", listeners[0].url) == Exit.ERROR
     posts = [(one["rule"], one["batch"], one["state"], one["open"]) for one in listeners[0].posts]
     assert posts == [("zip_fixes_city", rf.Watch(state).batches[-1].batch, "broken", 4)]
+
+
+@pytest.mark.spark
+def test_a_rule_that_is_broken_when_it_is_added_is_told_and_ends_the_command_at_once(
+    spark: SparkSession, tmp_path: Path, capfd: pytest.CaptureFixture[str], listeners: list[Listener]
+) -> None:
+    source, state, before = tmp_path / "in", tmp_path / "kept", tmp_path / "before.csv"
+    arrive(source, "a.csv", "id,zip,city\n1,10115,Berlin\n2,10115,Bernau\n")
+    common = ["--state", str(state), "--key", "id"]
+    assert watch(source, "unique(id, zip)", *common) == Exit.HOLDS
+    capfd.readouterr()
+    listeners.append(Listener(refusals=0))
+    hook = ["--webhook", listeners[0].url, "--fail-on", "error"]
+    assert run(["watch", str(source), RULE, *common, *hook]) == Exit.ERROR  # although no file comes any more
+    told = capfd.readouterr().out
+    assert told.startswith("rules changed after batch 0, in ")
+    assert "zip_fixes_city: 2 new, 0 resolved, 2 open; " in told
+    assert [(one["rule"], one["batch"], one["state"], one["open"]) for one in listeners[0].posts] == [
+        ("zip_fixes_city", 0, "broken", 2)
+    ]
+    assert watch(source, RULE, *common, *hook) == Exit.ERROR
+    assert capfd.readouterr().out == "nothing new; zip_fixes_city: 2 open\n"
+    assert len(listeners[0].posts) == 1
+    before.write_text("id,zip,city\n8,10115,Berlin\n9,10115,Bernau\n")
+    other = ["--state", str(tmp_path / "other"), "--key", "id", "--bootstrap", str(before), "--fail-on", "error"]
+    assert run(["watch", str(source), RULE, *other, "--json"]) == Exit.ERROR
+    (line,) = map(json.loads, capfd.readouterr().out.splitlines())
+    assert (line["batch"], line["rule_change"], line["rules"][0]["open"]) == (-1, 0, 2)
 
 
 class Listener:

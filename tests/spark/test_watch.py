@@ -81,7 +81,7 @@ def test_a_stream_is_watched_across_runs(spark_kind: SparkSession, tmp_path: Pat
         check_all(watch, [*rows_of(0), *rows_of(1)], rules)
     put(source, 2, rows_of(2))
     with rf.watch(stream_of(spark_kind, source), [*RULES, "city -> tax"], state=state, once=True) as watch:
-        assert [one.batch for one in watch.follow()] == [2]
+        assert [one.instant for one in watch.follow()] == [(1, 1), (2, 0)]
         check_all(watch, [row for batch in range(3) for row in rows_of(batch)], [*RULES, "city -> tax"])
     seen = spark_kind.read.parquet(str(state / "violations")).where("until is null").groupBy("rule").count().collect()
     assert {row["rule"]: row["count"] for row in seen} == {k: v for k, v in rf.Watch(state).counts.items() if v}
@@ -155,6 +155,13 @@ def test_a_stream_ends_when_a_rule_breaks_if_that_is_asked_for(spark_kind: Spark
     assert watch.await_termination()
     assert [one.batch for one in watch.batches] == [-1, 0, 1]
     assert watch.report().exit_code == 1
+    for change, rules in enumerate((["city -> zip"], RULES), 1):  # which the rows that are there break
+        ended = rf.watch(stream_of(spark_kind, source), rules, state=state, fail_on="error")
+        assert [one.instant for one in ended.follow()] == [(1, change)]
+        assert (ended.await_termination(), ended.query, ended.is_active) == (True, None, False)
+    with rf.watch(stream_of(spark_kind, source), state=state, once=True) as again:
+        assert again.await_termination()
+        assert [one.instant for one in again.batches][-1] == (2, 0)
 
 
 def table_before() -> pa.Table:

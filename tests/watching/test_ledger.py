@@ -83,7 +83,7 @@ def test_a_history_that_is_asked_for_again_is_what_its_file_says(tmp_path: Path)
         stream.write('{"batch": 5, ')
     assert len(known.read()) == 5
     again = BatchHistory(path)
-    again.mend(record_of(6).to_dict())  # which writes another file
+    again.mend(record_of(6).to_dict(), 6)  # which writes another file
     assert [one.batch for one in known.read()] == [0, 1, 2, 3, 4, 6]
     path.unlink()
     assert known.read() == []

@@ -377,6 +377,28 @@ def test_a_column_without_values_gets_a_type_where_the_first_one_comes(tmp_path:
     watcher.close()
 
 
+@pytest.mark.parametrize("limit", [0, None])
+def test_a_table_that_was_there_first_need_not_have_the_order_of_changes(tmp_path: Path, limit: int | None) -> None:
+    seed = random.Random(5)
+    rows = [some(key, seed) for key in range(40)]
+    watcher = opened(tmp_path, limit, order="seq")
+    watcher.bootstrap(pa.Table.from_pylist(rows, SCHEMA))
+    changed = [some(key, seed) for key in (3, 3, 41, 41, 7)]
+    feed = fed(changed, "update").drop_columns(["op"])
+    feed = feed.append_column("op", pa.array(["update", "update", "update", "insert", "delete"]))
+    with pytest.raises(SchemaError, match="lacks the column 'seq', which the order of changes reads"):
+        watcher.take(0, QUERY, feed)
+    for batch in (0, 1):
+        watcher = opened(tmp_path, limit, order="seq")
+        turns = pa.array([2, 1, 9, 5, 5], pa.int64())
+        watcher.take(batch, QUERY, feed.append_column("seq", turns) if batch == 0 else feed.slice(0, 0))
+        rows = [row for row in rows if row["id"] not in (3, 7)] + [changed[0], changed[2]] if batch == 0 else rows
+        check(tmp_path, rows)
+        assert watcher.schema is not None
+        assert watcher.schema.names == SCHEMA.names
+        watcher.close()
+
+
 def test_only_rows_in_violations_come_where_these_are_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seed = random.Random(8)
     rows = [some(n, seed, "abcdefgh") for n in range(60)]

@@ -188,21 +188,41 @@ class Streaming(RuleBasedStateMachine):
         still = [(*one, since, None) for one, since in self.open.items()]
         assert sorted(found, key=str) == sorted([*still, *self.closed], key=str)
         assert all((one["s_id"], one["t_id"]) == (one["s"], one["t"]) for one in lines)
-        assert [one.batch for one in read_history(self.folder / "batches.jsonl")] == list(range(self.batch + 1))
+        records = read_history(self.folder / "batches.jsonl")
+        assert [one.batch for one in records if not one.rule_change] == list(range(self.batch + 1))
+        changed = [one.instant for one in records if one.rule_change]
+        assert [one.rule_change for one in changed] == list(range(1, len(changed) + 1))
+        deltas = [(rule.name, rule.added - rule.resolved) for one in records for rule in one.rules]
+        assert {name: sum(more for own, more in deltas if own == name) for name, _ in deltas} == {
+            name: sum(rule == name for rule, _ in self.open) for name, _ in deltas
+        }
         self.feeds_add_up()
 
     def feeds_add_up(self) -> None:
+        held = folded(self.folder)
+        assert held == set(self.open)
         rows = list(read_feed(self.folder / "feed" / "rows"))
         for change in ("added", "resolved"):
             sides = sum(
                 len(pair_of(line)) for line in read_feed(self.folder / "feed" / "pairs") if line["change"] == change
             )
             assert sum(line[change] for line in rows) == sides
-        assert len({(line["batch"], line["rule"], line["id"]) for line in rows}) == len(rows)
+        named = [parquet.read_table(path).to_pylist() for path in (self.folder / "feed" / "rows").iterdir()]
+        assert all(len({(line["rule"], line["id"]) for line in lines}) == len(lines) for lines in named)
 
 
 def pair_of(line: dict[str, Any]) -> Pair:
     return (line["s"],) if line["t"] is None else (line["s"], line["t"])
+
+
+def folded(folder: Path) -> set[tuple[str, Pair]]:
+    """The violations that the feed says to be open, each of which has come before it went."""
+    held: set[tuple[str, Pair]] = set()
+    for line in read_feed(folder / "feed" / "pairs"):
+        one = line["rule"], pair_of(line)
+        assert (one in held) == (line["change"] == "resolved")
+        held ^= {one}
+    return held
 
 
 def read_feed(folder: Path) -> Iterator[dict[str, Any]]:

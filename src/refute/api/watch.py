@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -28,7 +28,7 @@ from refute.report import Report, Suspects
 from refute.report.history import PastRun
 from refute.report.violations import Violations
 from refute.watching.reading import WatchView
-from refute.watching.records import BatchRecord, Following, KnownHistory
+from refute.watching.records import BatchRecord, Following, Instant, KnownHistory
 from refute.watching.watcher import Watcher, WatchOptions
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class Watch:
 
     @property
     def query(self) -> Any:
-        """Spark's own query; None where this is only a look."""
+        """Spark's own query; None where this is only a look, or where a rule that broke has kept the stream from it."""
         return self._query
 
     @property
@@ -159,7 +159,7 @@ class Watch:
     def record(self, batch: int) -> BatchRecord | None:
         """What one of the newest batches did; None for one that has not arrived. For listeners of Spark's progress."""
         newest = self._history.read()[-_MOST_NEW:]
-        return next((one for one in reversed(newest) if one.batch == batch), None)
+        return next((one for one in reversed(newest) if one.instant == (batch, 0)), None)
 
     def page(self, *hidden: str, values: bool = True) -> str:
         """A page of HTML: rules, how many violations were open over time, the newest clashes, and suspects.
@@ -189,7 +189,7 @@ class Watch:
         parts = plural(len(self.rules), "rule"), plural(sum(self.counts.values()), "open violation")
         return f"Watch({', '.join(parts)}, {'running' if self.is_active else 'not running'})"
 
-    def _run(self, query: Any, taker: BatchTaker, watcher: Watcher | None, last: int | None) -> None:
+    def _run(self, query: Any, taker: BatchTaker, watcher: Watcher | None, last: Instant | None) -> None:
         self._query, self._taker, self._watcher = query, taker, watcher
         self._following = Following(self._view.places.history, last)
 
@@ -227,7 +227,7 @@ def page_of(watch: Watch, hidden: Sequence[str] = (), *, values: bool = True, fo
 def batch_before(watch: Watch) -> BatchRecord | None:
     """What the last batch did before a watch began to follow its stream; None where there was none."""
     last = watch._following.after
-    return next((one for one in reversed(watch.batches) if last is not None and one.batch <= last), None)
+    return next((one for one in reversed(watch.batches) if last is not None and one.instant <= last), None)
 
 
 class _Newest:
@@ -344,8 +344,13 @@ def begin(
     once: bool = False,
     every: float | None = None,
     fail_on: str | None = None,
+    following: Callable[[Instant | None], Instant | None] = lambda last: last,
 ) -> Watch:
-    """The watch of a stream whose batches a reader reads, which runs from now on."""
+    """The watch of a stream whose batches a reader reads, which runs from now on.
+
+    `following` says after which record it follows the stream, given the last one before this run; it is asked before
+    a batch is taken.
+    """
     from refute.spark.session import is_connect
     from refute.spark.watch.batches import BatchTaker, watcher_in
     from refute.spark.watch.stream import start
@@ -368,12 +373,14 @@ def begin(
     watcher = watcher_in(taker.folder, options, frame.sparkSession, fresh=True)
     try:
         found = Watch(folder)
-        last = watcher.batch
+        last = following(watcher.before)
+        records = [watcher.rule_change]
         if bootstrap is not None and not watcher.has_begun:
-            watcher.bootstrap(reader.bootstrap(bootstrap, watcher))
-        if is_connect(frame.sparkSession):  # whose server takes the batches: this was to see that it can
+            records.append(watcher.bootstrap(reader.bootstrap(bootstrap, watcher)))
+        is_over = any(records) and taker.broken(watcher) is not None
+        if is_over or is_connect(frame.sparkSession):  # whose server takes the batches: this was to see that it can
             taker.close()
-        query = start(frame, taker, once=once, every=every)
+        query = None if is_over else start(frame, taker, once=once, every=every)
     except BaseException:
         taker.close()
         raise

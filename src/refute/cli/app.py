@@ -133,7 +133,8 @@ def _answered(given: list[str]) -> int:
         say(error.format_message(), err=True)
         return Exit.FAILED
     except click.UsageError as error:
-        where = error.ctx.command_path if error.ctx else "refute"
+        own = f"refute {given[0]}" if given and given[0] in COMMANDS else "refute"
+        where = error.ctx.command_path if error.ctx else own
         said = error.format_message()
         if said.startswith("Got unexpected extra argument") and _has_files(said):
             said += ": quote the glob so that the shell does not expand it."

@@ -290,9 +290,9 @@ def refuse_keys(table: pa.Table, key: Sequence[str], wrong: np.ndarray[Any, np.d
     if not np.count_nonzero(wrong):
         return
     places = np.flatnonzero(wrong)
-    clashes = [
+    clashes = dict.fromkeys(
         ", ".join(f"{name} = {shown(table.column(name)[int(row)])!r}" for name in key) for row in places[:MOST_SHOWN]
-    ]
+    )
     more = "" if len(places) <= MOST_SHOWN else f" and {len(places) - MOST_SHOWN:,} more"
     raise DataError(
         f"{what}: {'; '.join(clashes)}{more}. Nothing was changed", key=tuple(key), rows=places.tolist()[:MOST_SHOWN]

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from refute.errors import DataError, SchemaError, did_you_mean
-from refute.faults import any_of
+from refute.faults import any_of, no_operations
 from refute.live.arrivals import arrow_of, key_table, plain_type, refuse_keys, refuse_nulls, relation_of
 from refute.live.columns import ReadRows
 from refute.live.state import Change
@@ -37,17 +37,14 @@ def net_changes(state: State, changes: Any, op: str, turns: Turns | None = None)
     if relation.n_rows == 0 and state.schema is not None:
         return state.inserting(state.schema.empty_table())
     if not relation.has(op):
-        hint = did_you_mean(str(op), relation.names)
-        raise SchemaError(
-            f"the feed has no column {op!r} with its operations; name that column with op=.{hint}",
-            column=op,
-            known=tuple(relation.names),
-        )
+        raise no_operations(str(op), relation.names)
     operations = operations_of(relation.column(op))
     names = [name for name in relation.names if name != op]
     rows = pa.table([(one := relation.column(name)).cast(plain_type(one.type)) for name in names], names)
     coming = np.flatnonzero(_leaves_a_row(operations))
     schema = state.schema
+    if schema is not None and turns is not None and turns.column not in schema.names:  # which rows do not keep
+        rows = rows.select([name for name in rows.column_names if name != turns.column])
     if schema is None:  # rows that go have nothing to say of types
         if len(coming) == 0 and len(operations):
             state.known_schema()

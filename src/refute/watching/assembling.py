@@ -20,6 +20,7 @@ from refute.watching.places import WatchPlaces
 from refute.watching.row_numbers import RowNumbers
 from refute.watching.shards.kept import KeptShards
 from refute.watching.shards.state import opened
+from refute.watching.table_parts import checked_rows, unreadable
 
 
 def assembled(kept: KeptShards, places: WatchPlaces) -> State:
@@ -97,4 +98,10 @@ def _open_lines(kept: KeptShards, places: WatchPlaces, rule: str | None = None) 
     chosen = pc.field("until").is_null()
     if rule is not None:
         chosen &= pc.field("rule") == rule
-    return parquet.read_table(places.tables / told, filters=chosen, partitioning=None)
+    folder = places.tables / told
+    try:
+        return parquet.read_table(folder, filters=chosen, partitioning=None)
+    except (OSError, pa.ArrowException) as error:
+        for path in sorted(folder.iterdir()) if folder.is_dir() else []:
+            checked_rows(path)  # which names the one that is damaged
+        raise unreadable(folder, error) from error

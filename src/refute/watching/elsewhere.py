@@ -23,7 +23,7 @@ from refute.watching.assembling import assembled, clashing
 from refute.watching.here import keys_of
 from refute.watching.intake import Intake, completed, fitted, read_by
 from refute.watching.ledger import Ledger
-from refute.watching.outcome import NOTHING, BatchOutcome, marks_of
+from refute.watching.outcome import NOTHING, BatchOutcome, named_among, netted
 from refute.watching.places import WatchPlaces
 from refute.watching.row_numbers import RowNumbers, sides_of, with_ids
 from refute.watching.shards.exchange import SUFFIX
@@ -33,7 +33,7 @@ from refute.watching.shards.runner import Runner
 from refute.watching.shards.shard_layout import ShardLayout, ShardShape, ShardTuning
 from refute.watching.shards.state import RuleFound
 from refute.watching.shards.tasks import BatchStep, ShardReport
-from refute.watching.table_parts import Longs, MarkSet
+from refute.watching.table_parts import Listed, Longs
 
 _SPARE = 1 << 20  # numbers that are known beyond twice those of open violations, before all are forgotten
 _NO_CHANGE = Logged(np.empty(0, np.int64), pa.table({}))  # the facts of a commit say all
@@ -90,6 +90,11 @@ class RowsElsewhere:
         return self.kept.counts
 
     @property
+    def listed(self) -> set[str]:
+        """The rules whose violations are listed, not counted alone."""
+        return self.kept.listed
+
+    @property
     def n_rows(self) -> int:
         """How many rows there are."""
         return self.kept.n_rows
@@ -129,10 +134,10 @@ class RowsElsewhere:
         directory.note(_NO_CHANGE, kept.version)
         return self._outcome(reports), lost
 
-    def with_rules(self, rules: Sequence[Rule]) -> dict[str, tuple[pa.Table, tuple[Longs, ...]]]:
-        """Watches other rules from now on; the violations of those that are new, by their rows and numbers."""
+    def with_rules(self, rules: Sequence[Rule], *, anew: bool = False) -> Listed:
+        """Watches other rules from now on; the violations of those that are new, or of all if `anew`."""
         before = self.kept
-        same = {rule.name for rule in rules if rule in before.rules}
+        same = {rule.name for rule in rules if rule in before.rules and not (anew and rule.name in before.listed)}
         new = [rule.name for rule in rules if rule.name not in same]
         shape = ShardShape.fitting(rules, before.n_rows, self._runner.tasks, self._tuning)
         layout = ShardLayout.of(uuid.uuid4().hex, rules, before.key, shape)
@@ -265,14 +270,14 @@ class RowsElsewhere:
             assert one.tables is not None
             tables = [pa.concat_tables(some) if some else None for some in one.tables]
             new, old = (self._pair_numbers(table) for table in tables)
-            stays, left = _netted(new, old)
+            stays, left = netted(new, old)
             clashes[name] = _some(tables[0], stays, kept.key), _some(tables[1], left, kept.key)
             pairs[name] = tuple(side[stays] for side in new), tuple(side[left] for side in old)
             deltas[name] = len(pairs[name][0][0]), len(pairs[name][1][0])
             gone.append(_fewest(pairs[name][1], len(self._numbers)))
 
         def named(rule: str, numbers: Longs) -> pa.Table:
-            return _named(numbers, clashes[rule], pairs[rule], kept.key)
+            return named_among(numbers, clashes[rule], pairs[rule], kept.key)
 
         return BatchOutcome(
             sum(one.came for one in reports),
@@ -355,36 +360,11 @@ def merged(reports: Sequence[ShardReport], rules: Sequence[str]) -> dict[str, Ru
     return found
 
 
-def _netted(new: tuple[Longs, ...], old: tuple[Longs, ...]) -> tuple[Any, Any]:
-    """Which violations came and which went, without those that did both."""
-    came, went = marks_of(0, new), marks_of(0, old)
-    if not len(new[0]) or not len(old[0]):
-        return np.ones(len(new[0]), np.bool_), np.ones(len(old[0]), np.bool_)
-    return ~MarkSet(went).has(came), ~MarkSet(came).has(went)
-
-
 def _some(table: pa.Table | None, which: Any, key: Sequence[str]) -> pa.Table:
     """Some violations, by the ids and keys of their rows."""
     if table is None:
         return pa.table({})
     return with_ids(table if which.all() else table.filter(pa.array(which)), key)
-
-
-def _named(
-    numbers: Longs, clashes: tuple[pa.Table, pa.Table], pairs: tuple[tuple[Longs, ...], ...], key: Sequence[str]
-) -> pa.Table:
-    """The ids and keys of rows by their numbers, all of which are in some violations."""
-    parts, held = [], []
-    for table, sides in zip(clashes, pairs, strict=True):
-        for side, own in zip("st", sides, strict=False):
-            if len(own):
-                parts.append(table.select([side, *(f"{side}_{name}" for name in key)]))
-                held.append(own)
-    whole = pa.concat_tables([part.rename_columns(["s", *(f"s_{name}" for name in key)]) for part in parts])
-    rows = np.concatenate(held)
-    last = np.empty(int(rows.max()) + 1, np.int64)
-    last[rows] = np.arange(len(whole))
-    return whole.take(pa.array(last[numbers]))
 
 
 def _fewest(pairs: tuple[Longs, ...], numbers: int) -> Longs:

@@ -1,4 +1,7 @@
-"""The feed of a watch: violations that came and went with each batch, by pair and by row, a file each."""
+"""The feed of a watch: violations that came and went with each batch, by pair and by row, a file each.
+
+Changes of rules have files too, so all that the files say together is which violations the table has as open.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from refute.durable.log import sync_folder
 from refute.live.store import SlotMoves
 from refute.watching.outcome import BatchOutcome
 from refute.watching.places import WatchPlaces
+from refute.watching.records import Instant
 from refute.watching.table_parts import Longs, repeated_text, write_parquet
 
 ADDED, RESOLVED = "added", "resolved"
@@ -30,33 +34,39 @@ class Feeds:
         self._folders = (places.pairs, places.rows)
         self._key = tuple(key)
 
-    def open(self, batch: int | None) -> None:
-        """Names the files of the batch that was committed last; those of one that was not are removed."""
+    def open(self, name: str | None) -> None:
+        """Names the files that were committed last; those that were not go, and those of a newer state."""
         for folder in self._folders:
             for path in list(folder.glob(".batch-*.part")):
-                if batch is not None and path.name == _draft(folder, batch).name:
-                    os.replace(path, folder / _name(batch))
+                if name is not None and path.name == _draft(folder, name).name:
+                    os.replace(path, folder / name)
                 else:
                     path.unlink()
+            for path in list(folder.glob("batch-*.parquet")):
+                if name is None or path.name > name:
+                    path.unlink()
 
-    def write(self, batch: int, outcome: BatchOutcome, schema: pa.Schema) -> None:
-        """Writes what a batch changed, which readers do not see yet."""
+    def write(self, instant: Instant, outcomes: Sequence[BatchOutcome], schema: pa.Schema) -> str:
+        """Writes what has changed, which readers do not see yet; the name of the files."""
         lines, rows = [], []
-        for rule, (new, old) in outcome.pairs.items():
-            for word, table in zip((ADDED, RESOLVED), outcome.clashes[rule], strict=True):
-                if len(table):
-                    lines.append(_lines(batch, rule, word, table, schema))
-            if len(new[0]) or len(old[0]):
-                rows.append(self._by_row(batch, rule, outcome))
+        for outcome in outcomes:
+            for rule, (new, old) in outcome.pairs.items():
+                for word, table in zip((ADDED, RESOLVED), outcome.clashes[rule], strict=True):
+                    if len(table):
+                        lines.append(_lines(instant.batch, rule, word, table, schema))
+                if len(new[0]) or len(old[0]):
+                    rows.append(self._by_row(instant.batch, rule, outcome))
+        name = _name(instant)
         for folder, tables in zip(self._folders, (lines, rows), strict=True):
             if tables:
-                write_parquet(_draft(folder, batch), pa.concat_tables(tables))
+                write_parquet(_draft(folder, name), pa.concat_tables(tables))
+        return name
 
-    def show(self, batch: int) -> None:
-        """Lets readers see the files of a batch."""
+    def show(self, name: str) -> None:
+        """Lets readers see the files of a name."""
         for folder in self._folders:
             with contextlib.suppress(FileNotFoundError):  # nothing has changed
-                os.replace(_draft(folder, batch), folder / _name(batch))
+                os.replace(_draft(folder, name), folder / name)
                 sync_folder(folder)
                 self._sweep(folder)
 
@@ -114,9 +124,11 @@ def _repeat(number: int, count: int) -> pa.Array:
     return pa.repeat(pa.scalar(number, pa.int64()), count)
 
 
-def _name(batch: int) -> str:
-    return f"batch-{batch:012}.parquet" if batch >= 0 else "batch--00000000001.parquet"
+def _name(instant: Instant) -> str:
+    """The name of a file. Their order is that of instants."""
+    after = f"_rules-{instant.rule_change:06}" if instant.rule_change else ""
+    return f"batch-{'-00000000001' if instant.batch < 0 else f'{instant.batch:012}'}{after}.parquet"
 
 
-def _draft(folder: Path, batch: int) -> Path:
-    return folder / f".{_name(batch)}.part"
+def _draft(folder: Path, name: str) -> Path:
+    return folder / f".{name}.part"

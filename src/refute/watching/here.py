@@ -17,11 +17,11 @@ from refute.live.engine import LiveEngine
 from refute.live.feed import Turns, leaves_rows, net_changes
 from refute.live.saved import KeptState, logged
 from refute.live.state import Change, State
-from refute.watching.intake import Intake, fitted
+from refute.watching.intake import Intake, fitted, with_words
 from refute.watching.kept import WATCH
 from refute.watching.ledger import Ledger
 from refute.watching.outcome import NOTHING, BatchOutcome
-from refute.watching.table_parts import Longs
+from refute.watching.table_parts import Listed, Longs
 
 
 class RowsHere:
@@ -54,6 +54,11 @@ class RowsHere:
     def counts(self) -> dict[str, int]:
         """How many violations of each rule there are."""
         return {rule.name: store.count for rule, store in zip(self.rules, self.state.stores, strict=True)}
+
+    @property
+    def listed(self) -> set[str]:
+        """The rules whose violations are listed, not counted alone."""
+        return {rule.name for rule, store in zip(self.rules, self.state.stores, strict=True) if store.is_listed}
 
     @property
     def n_rows(self) -> int:
@@ -113,8 +118,7 @@ class RowsHere:
         if state.schema is not None and not leaves_rows(table.column(op)):  # so nothing but keys is read
             return net_changes(state, table, op, Turns(intake.order)), dict(intake.lost)
         fit, lost = fitted(table.drop_columns([op]), state.schema, intake.read, intake.lost, intake.batch)
-        feed = fit.append_column(op, table.column(op))
-        return net_changes(state, feed, op, Turns(intake.order)), lost
+        return net_changes(state, with_words(fit, table, intake), op, Turns(intake.order)), lost
 
     def pass_over(self) -> None:
         """Has another version, of the same rows."""
@@ -132,13 +136,13 @@ class RowsHere:
         """How many rows are to blame for the violations of a rule."""
         return LiveEngine.of(self.state).blamed(rule)
 
-    def with_rules(self, rules: Sequence[Rule]) -> dict[str, tuple[pa.Table, tuple[Longs, ...]]]:
-        """Watches other rules from now on; the violations of those that are new, by their rows and numbers."""
+    def with_rules(self, rules: Sequence[Rule], *, anew: bool = False) -> Listed:
+        """Watches other rules from now on; the violations of those that are new, or of all if `anew`."""
         same = {rule.name: rule for rule in self.rules}
         found = self.kept.state = self.state.with_rules(rules)
         new = {}
         for rule, store in zip(rules, found.stores, strict=True):
-            if same.get(rule.name) != rule and store.is_listed and store.count:
+            if (anew or same.get(rule.name) != rule) and store.is_listed and store.count:
                 pairs = store.pairs(found.alive)
                 new[rule.name] = clashes_table(pairs, found.rows, found.key, ()), pairs
         return new

@@ -36,13 +36,19 @@ def read_by(rules: Sequence[Rule], key: Sequence[str]) -> dict[str, str]:
 
 
 def fitted(
-    table: pa.Table, schema: pa.Schema | None, read: Mapping[str, str], lost: Mapping[str, int], batch: int
+    table: pa.Table,
+    schema: pa.Schema | None,
+    read: Mapping[str, str],
+    lost: Mapping[str, int],
+    batch: int,
+    part: str | None = None,
 ) -> tuple[pa.Table, dict[str, int]]:
     """A batch with the columns and types of a watch, and the columns that it no longer has, each since a batch.
 
     A column that nothing reads may be missing, or hold what its type cannot: it is null from then on. Raises
-    SchemaError for one that is read.
+    SchemaError for one that is read, which names the part of the batch that the table is, if it is one.
     """
+    what = f"batch {batch:,}" if part is None else f"{part} of batch {batch:,}"
     if schema is None:
         first = arrow_of(table, None)
         return first.select([field.name for field in first.schema if field.name in read or is_plain(field.type)]), {}
@@ -58,15 +64,14 @@ def fitted(
             except SchemaError as error:
                 if field.name in read:
                     raise SchemaError(
-                        f"batch {batch:,} has a different type than before in a column that {read[field.name]} reads: "
-                        f"{error}",
+                        f"{what} has a different type than before in a column that {read[field.name]} reads: {error}",
                         column=field.name,
                         type=error.facts.get("type"),
                         expected=str(field.type),
                     ) from error
         elif field.name in read:
             raise SchemaError(
-                f"batch {batch:,} lacks the column {field.name!r}, which {read[field.name]} reads."
+                f"{what} lacks the column {field.name!r}, which {read[field.name]} reads."
                 f"{did_you_mean(field.name, table.column_names)}",
                 column=field.name,
                 known=tuple(table.column_names),
@@ -76,6 +81,23 @@ def fitted(
             column = pa.chunked_array([pa.nulls(len(table), field.type)])
         columns.append(column)
     return pa.table(columns, [field.name for field in schema]), gone
+
+
+def with_words(fit: pa.Table, feed: pa.Table, intake: Intake) -> pa.Table:
+    """The fitted rows of a feed with what says what is done with them, and in which order if rows do not keep that."""
+    op, order = intake.op, intake.order
+    if not intake.fed or op is None:
+        return fit
+    if order is not None and order not in fit.column_names and len(feed):
+        if order not in feed.column_names:
+            raise SchemaError(
+                f"batch {intake.batch:,} lacks the column {order!r}, which the order of changes reads."
+                f"{did_you_mean(order, feed.column_names)}",
+                column=order,
+                known=tuple(feed.column_names),
+            )
+        fit = fit.append_column(order, feed.column(order))
+    return fit.append_column(op, feed.column(op))
 
 
 def completed(table: pa.Table, intake: Intake, schema: pa.Schema, key: Sequence[str]) -> pa.Table:

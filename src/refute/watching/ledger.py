@@ -17,12 +17,23 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-from pyarrow import parquet
 
 from refute.durable.log import sync_folder
 from refute.errors import DataError
 from refute.live.store import SlotMoves
-from refute.watching.table_parts import Find, GoingRows, Longs, MarkSet, Mask, PairMarks, Piece, picked, with_until
+from refute.watching.table_parts import (
+    Find,
+    GoingRows,
+    Listed,
+    Longs,
+    MarkSet,
+    Mask,
+    PairMarks,
+    Piece,
+    checked_rows,
+    picked,
+    with_until,
+)
 
 OPEN, CLOSED = "open", "closed"
 
@@ -51,6 +62,12 @@ class Turn:
     moved: tuple[Longs, Longs]
     dropped: Sequence[str] = ()  # rules of which nothing is kept any more
 
+    @classmethod
+    def of_rules(cls, batch: int, added: Sequence[tuple[pa.Table, PairMarks]], dropped: Sequence[str] = ()) -> Turn:
+        """What other rules do to it: no row comes or goes."""
+        nothing = np.empty(0, np.int64)
+        return cls(batch, added, PairMarks.joined([]), nothing, (nothing, nothing), dropped)
+
 
 class Ledger:
     """The table of violations in a folder of its states."""
@@ -61,6 +78,7 @@ class Ledger:
         self._rules = {name: number for number, name in enumerate(rules)}
         self._tuning = tuning or LedgerTuning()
         self.state: str | None = None  # the name of the folder that is the table
+        self.is_lost = False
         self._pieces: dict[str, list[Piece]] = {OPEN: [], CLOSED: []}
         self._next = _NextState(folder, "00000000")
 
@@ -69,24 +87,59 @@ class Ledger:
         """The number of each rule in marks."""
         return self._rules
 
-    def open(self, state: str | None) -> None:
-        """Takes the state that was committed; what a killed process left behind goes, and readers see this one."""
+    def open(self, state: str | None, lines: Sequence[int] | None) -> None:
+        """Takes the state that was committed; what a killed process left behind goes, and readers see this one.
+
+        Raises DataError where it is not as it was written. Where no state is there at all, it `is_lost`.
+        """
         number = -1 if state is None else int(state)
+        there = [path for path in self._folder.iterdir() if path.name.isdigit()]
+        self.is_lost = state is not None and not there
+        if state is not None and there:
+            self._take(self._folder / state, lines)
         for path in self._folder.iterdir():
             if path.name.startswith(".") or not path.name.isdigit() or int(path.name) > number:
                 shutil.rmtree(path, ignore_errors=True)
-        if state is None:
-            return
-        folder = self._folder / state
-        if not folder.is_dir():
-            raise DataError(f"{folder} is missing; the table of violations cannot be continued", path=str(folder))
-        self.state = state
-        for path in sorted(folder.iterdir(), key=lambda path: path.name):
-            kind = path.name.partition("-")[0]
-            rows = parquet.read_metadata(path).num_rows
-            if rows:
-                self._pieces[kind].append(Piece(rows, path.name))
-        self.show(state)
+        if self.state is not None:
+            self.show(self.state)
+
+    def _take(self, folder: Path, lines: Sequence[int] | None) -> None:
+        try:
+            if not folder.is_dir():
+                raise DataError(f"{folder} is missing", path=str(folder))
+            for path in sorted(folder.iterdir(), key=lambda path: path.name):
+                rows = checked_rows(path)
+                if rows:
+                    self._pieces[path.name.partition("-")[0]].append(Piece(rows, path.name))
+            if lines is not None and self.lines != list(lines):
+                raise DataError(f"files of {folder} are missing", path=str(folder))
+        except DataError as error:
+            raise DataError(
+                f"{error}; the table of violations cannot be continued. Remove {self._folder} to have open violations "
+                "listed anew from the rows; resolved ones are then gone",
+                **error.facts,
+            ) from error
+        self.state = folder.name
+
+    @property
+    def lines(self) -> list[int]:
+        """How many violations it has, open ones and resolved ones."""
+        return [sum(piece.n_rows for piece in self._pieces[kind]) for kind in (OPEN, CLOSED)]
+
+    def open_of(self, rules: Sequence[str], find: Find) -> Listed:
+        """The open violations of some rules, as lines of the table."""
+        found: Listed = {}
+        for name in rules:
+            parts: list[tuple[pa.Table, PairMarks]] = []
+            for piece in self._pieces[OPEN]:
+                marks = piece.known_marks(self._current(), self._rules, find)
+                own = marks.rules == self._rules[name]
+                if own.any():
+                    parts.append((picked(piece.read(self._current()), own), marks.chosen(own)))
+            if parts:
+                lines, both = pa.concat_tables([part for part, _ in parts]), PairMarks.joined([one for _, one in parts])
+                found[name] = lines, (both.s,) if lines.column("t").null_count == len(lines) else (both.s, both.t)
+        return found
 
     def rename_rules(self, rules: Sequence[str]) -> None:
         """Takes the rules of a watch that has others now; marks are made anew when they are asked for."""
@@ -269,9 +322,7 @@ class _NextState:
 
     def write(self, piece: Piece, kind: str) -> None:
         """Writes a piece that has no file yet."""
-        name = f"{kind}-{self._target.name}-{len(self.names):04}.parquet"
-        piece.write(self._folder(), name)
-        self.names.add(name)
+        self.names.add(piece.write(self._folder(), f"{kind}-{self._target.name}-{len(self.names):04}"))
 
     def link(self, path: Path) -> None:
         """Takes a file of an earlier state in."""

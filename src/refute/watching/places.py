@@ -62,6 +62,11 @@ class WatchPlaces:
         """The state of each rule that was posted last."""
         return self.folder / "posted.json"
 
+    @property
+    def printed(self) -> Path:
+        """The batch that the command told of last."""
+        return self.folder / "printed.json"
+
     def query(self) -> str | None:
         """The id that Spark has given the stream; None before it has."""
         path = self.checkpoint / "metadata"
@@ -81,6 +86,12 @@ class WatchPlaces:
             return None
         except OSError as error:
             raise DataError(f"{path} cannot be read: {error}", path=str(path), reason=str(error)) from error
+
+    def batches_done(self) -> int:
+        """The last batch that Spark has as taken; -1 before the first."""
+        folder = self.checkpoint / "commits"
+        names = os.listdir(folder) if folder.is_dir() else []
+        return max((int(name) for name in names if name.isdigit()), default=-1)
 
     def make(self) -> None:
         """Makes the folders that are not there yet."""

@@ -1,20 +1,33 @@
-"""What a batch did: to each rule, and in how much time; and the history of all batches, a line each."""
+"""What a batch did: to each rule, and in how much time; and the history of all batches, a line each.
+
+A change of rules is a record too: it brings violations and takes others away, as a batch does.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import threading
+import warnings
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from refute.errors import DataError
 from refute.writing import replacing
 
 DRIVER, EXECUTORS = "driver", "executors"
+_SHOWN = 40  # bytes of a line that a message shows
 MOST_LINES = 20_000  # of a history; half as many are left when there are more
+
+
+class Instant(NamedTuple):
+    """When violations came or went: with a batch, or with a change of rules after it. They are in order."""
+
+    batch: int
+    rule_change: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +52,12 @@ class BatchRecord:
     seconds: float
     rules: tuple[RuleRecord, ...]
     where: str = DRIVER  # the rows are
+    rule_change: int = 0  # of all changes of rules, which one this is, after that batch; 0 for the batch itself
+
+    @property
+    def instant(self) -> Instant:
+        """When that was."""
+        return Instant(self.batch, self.rule_change)
 
     @property
     def added(self) -> int:
@@ -63,9 +82,8 @@ class BatchRecord:
     def of(cls, told: dict[str, Any]) -> BatchRecord:
         """The record that was written."""
         rules = tuple(RuleRecord(**rule) for rule in told["rules"])
-        return cls(
-            told["batch"], told["time"], told["rows"], told["n_rows"], told["seconds"], rules, told.get("where", DRIVER)
-        )
+        where, change = told.get("where", DRIVER), told.get("rule_change", 0)
+        return cls(told["batch"], told["time"], told["rows"], told["n_rows"], told["seconds"], rules, where, change)
 
 
 class BatchHistory:
@@ -75,15 +93,19 @@ class BatchHistory:
         self._path = path
         self._lines = 0
 
-    def mend(self, last: dict[str, Any] | None) -> None:
-        """Brings the file to where the last commit is, whose record this is."""
+    def mend(self, last: dict[str, Any] | None, records: int) -> None:
+        """Brings the file to where the last commit is, whose record this is, the last one of so many.
+
+        Lines of batches that are not committed, as of a newer state that another copy has replaced, go.
+        """
+        if records > 1 and not self._path.exists():
+            warnings.warn(f"{self._path} is missing; it begins anew with the last batch", RuntimeWarning, stacklevel=2)
         known = read_history(self._path)
+        newest = [] if last is None else [BatchRecord.of(last)]
+        whole = [one for one in known for end in newest if one.instant < end.instant] + newest
         self._lines = len(known)
-        if last is not None and (not known or known[-1].batch < last["batch"]):
-            known.append(BatchRecord.of(last))
-            self._write(known)
-        elif known and not self._path.read_bytes().endswith(b"\n"):
-            self._write(known)
+        if whole != known or (known and not self._path.read_bytes().endswith(b"\n")):
+            self._write(whole)
 
     def append(self, record: BatchRecord) -> None:
         """Takes a record in."""
@@ -100,13 +122,15 @@ class BatchHistory:
 
 
 def read_history(path: Path, newest: int | None = None) -> list[BatchRecord]:
-    """The records of a history, or the newest of them, in order; none where there is no file."""
+    """The records of a history, or the newest of them, in order; none where there is no file.
+
+    Raises DataError where one is damaged.
+    """
     try:
-        with open(path, encoding="utf-8") as stream:
-            lines = deque(stream, newest)
+        with open(path, "rb") as stream:
+            return list(_records(path, deque(stream, newest)))
     except FileNotFoundError:
         return []
-    return list(_records(lines))
 
 
 class _Appended:
@@ -133,21 +157,21 @@ class _Appended:
             return [], True
         whole = held[: held.rfind(b"\n") + 1]
         self._place += len(whole)
-        return list(_records(whole.decode().splitlines(keepends=True))), anew
+        return list(_records(self._path, whole.splitlines(keepends=True))), anew
 
 
 class Following:
     """Says what is appended to a history since it was last asked."""
 
-    def __init__(self, path: Path, after: int | None) -> None:
+    def __init__(self, path: Path, after: Instant | None) -> None:
         self._appended = _Appended(path)
         self.after = after
 
     def read(self) -> list[BatchRecord]:
         """The records that are new."""
         found, _ = self._appended.read()
-        new = [one for one in found if self.after is None or one.batch > self.after]
-        self.after = new[-1].batch if new else self.after
+        new = [one for one in found if self.after is None or one.instant > self.after]
+        self.after = new[-1].instant if new else self.after
         return new
 
 
@@ -168,11 +192,20 @@ class KnownHistory:
             return list(self._known)
 
 
-def _records(lines: Iterable[str]) -> Iterator[BatchRecord]:
+def _records(path: Path, lines: Iterable[bytes]) -> Iterator[BatchRecord]:
     """The records of lines that were written to their ends, which is not all where a machine stopped."""
     for line in lines:
-        if line.startswith("{") and line.endswith("}\n"):
-            yield BatchRecord.of(json.loads(line))
+        if line.startswith(b"{") and line.endswith(b"}\n"):
+            try:
+                yield BatchRecord.of(json.loads(line))
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                shown = line[:_SHOWN].decode(errors="replace")
+                raise DataError(
+                    f"{path} is damaged: the line that begins with {shown!r} is not what a batch did. Remove that "
+                    "line; nothing else depends on it",
+                    path=str(path),
+                    reason=str(error),
+                ) from error
 
 
 def _line(record: BatchRecord) -> str:

@@ -28,6 +28,9 @@ def refuse_others(places: WatchPlaces, kept: Kept, given: tuple[str, ...] | None
         )
     if query is not None and places.query() != query:
         raise foreign(places, query, places.query())
+    batch, done = facts["batch"], places.batches_done()
+    if done > (-1 if batch is None else batch):
+        raise other_moment(places, done, batch, "has been taken by Spark")
     if plan is not None and places.plan(facts["batch"]) != plan:
         raise DataError(
             f"the checkpoint in {places.checkpoint} does not have batch {facts['batch']:,} as {places.folder} took it: "
@@ -35,6 +38,17 @@ def refuse_others(places: WatchPlaces, kept: Kept, given: tuple[str, ...] | None
             path=str(places.checkpoint),
             count=facts["batch"],
         )
+
+
+def other_moment(places: WatchPlaces, batch: int, last: int | None, what: str = "of the stream has come") -> DataError:
+    """The error for a batch that is not the one after the last one."""
+    before = "no batch" if last is None or last < 0 else f"batch {last:,}"
+    return DataError(
+        f"batch {batch:,} {what}, but {places.folder} stopped after {before}: state and checkpoint are from different "
+        "moments. Restore both from the same copy, or start in a new folder",
+        path=str(places.folder),
+        count=batch,
+    )
 
 
 def refuse_remains(places: WatchPlaces) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import base64
 import os
+import re
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +18,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyarrow import parquet
 
+from refute.durable.files import checksum
+from refute.errors import DataError
 from refute.index.key_table import KeyTable
 from refute.kernels.runs.pairs import about, bits_of
 from refute.kernels.runs.rows import Lines
@@ -24,10 +28,12 @@ from refute.relation.arrays import row_numbers
 
 Longs = NDArray[np.int64]
 Mask = NDArray[np.bool_]
+Listed = dict[str, tuple[pa.Table, tuple[Longs, ...]]]  # violations by rule: ids and keys of rows, and their numbers
 Find = Callable[[pa.Table, str], Longs]  # the slots of the rows on one side of some violations
 
 _ARROW = "ARROW:schema"  # where Arrow looks for the types that a Parquet file does not tell
 _ALIKE = ("batch", "since", "until")  # columns of few values
+_NAME = re.compile(r"(?:open|closed)-\d+-\d+-([0-9a-f]{8})\.parquet")  # which ends in the file's checksum
 
 
 class PairMarks(NamedTuple):
@@ -115,10 +121,14 @@ class Piece:
         """Its lines, with each rule's name once."""
         if self.table is not None:
             return self.table
-        with parquet.ParquetFile(folder / str(self.name), read_dictionary=["rule"]) as file:
-            names = file.schema_arrow.names
-            once = [name for name in names if name not in _repeating(names)]
-            table = file.read(columns=once, use_threads=False)  # which would take longer than the few columns do
+        path = folder / str(self.name)
+        try:
+            with parquet.ParquetFile(path, read_dictionary=["rule"]) as file:
+                names = file.schema_arrow.names
+                once = [name for name in names if name not in _repeating(names)]
+                table = file.read(columns=once, use_threads=False)  # which would take longer than the few columns do
+        except (OSError, pa.ArrowException) as error:
+            raise unreadable(path, error) from error
         return _with_repeating(table, names)
 
     def divided(self, most: int) -> list[Piece]:
@@ -142,15 +152,48 @@ class Piece:
             self.marks = PairMarks(np.asarray(numbers).astype(np.int64), s, np.where(t < 0, s, t))
         return self.marks
 
-    def write(self, folder: Path, name: str) -> None:
-        """Writes its lines to a new file, which is on the disk when this returns."""
+    def write(self, folder: Path, stem: str) -> str:
+        """Writes its lines to a new file, which is on the disk when this returns; its name, with its checksum."""
         assert self.table is not None
-        write_parquet(folder / name, self.table)
-        self.name, self.table = name, None
+        sink = pa.BufferOutputStream()
+        _write(sink, self.table)
+        data = sink.getvalue()
+        self.name, self.table = f"{stem}-{zlib.crc32(data):08x}.parquet", None
+        with open(folder / self.name, "wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        return self.name
+
+
+def checked_rows(path: Path) -> int:
+    """How many lines a file of a piece has; raises DataError where it is not as it was written."""
+    known = _NAME.fullmatch(path.name)
+    if known is None:
+        raise DataError(f"{path} is not a file of this table", path=str(path))
+    try:
+        if checksum(path) != int(known[1], 16):
+            raise DataError(f"{path} is damaged: its checksum does not match", path=str(path))
+        return int(parquet.read_metadata(path).num_rows)
+    except (OSError, pa.ArrowException) as error:
+        raise unreadable(path, error) from error
+
+
+def unreadable(path: Path, error: Exception) -> DataError:
+    """The error for a file, or a folder of files, that cannot be read as it was written."""
+    return DataError(f"{path} cannot be read: {error}", path=str(path), reason=str(error))
 
 
 def write_parquet(path: Path, table: pa.Table) -> None:
-    """Writes a table to a new file, which is on the disk when this returns. Readers see columns without dictionaries.
+    """Writes a table to a new file, which is on the disk when this returns."""
+    with open(path, "wb") as stream:
+        _write(stream, table)
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
+def _write(sink: Any, table: pa.Table) -> None:
+    """Writes a table. Readers see columns without dictionaries.
 
     Whole numbers are written as what they differ by, which takes half the time of packing them, and half the room.
     Texts that come with a dictionary are not looked up again, one by one.
@@ -160,20 +203,17 @@ def write_parquet(path: Path, table: pa.Table) -> None:
     alike = [name for name, kind in leaves.items() if name in _ALIKE or pa.types.is_string(kind)]
     numbers = [name for name, kind in leaves.items() if name not in _ALIKE and pa.types.is_integer(kind)]
     plain = {*numbers, *_ALIKE, "rule"}  # packed already, or a few bytes
-    with open(path, "wb") as stream:
-        with parquet.ParquetWriter(
-            stream,
-            table.schema,
-            compression={name: "none" if name in plain else "snappy" for name in leaves},
-            use_dictionary=alike,
-            column_encoding=dict.fromkeys(numbers, "DELTA_BINARY_PACKED"),
-            write_statistics=["since", "until"],
-            store_schema=False,  # which would be that of dictionaries
-        ) as writer:
-            writer.write_table(table.unify_dictionaries())
-            writer.add_key_value_metadata({_ARROW: base64.b64encode(shown.serialize()).decode()})
-        stream.flush()
-        os.fsync(stream.fileno())
+    with parquet.ParquetWriter(
+        sink,
+        table.schema,
+        compression={name: "none" if name in plain else "snappy" for name in leaves},
+        use_dictionary=alike,
+        column_encoding=dict.fromkeys(numbers, "DELTA_BINARY_PACKED"),
+        write_statistics=["since", "until"],
+        store_schema=False,  # which would be that of dictionaries
+    ) as writer:
+        writer.write_table(table.unify_dictionaries())
+        writer.add_key_value_metadata({_ARROW: base64.b64encode(shown.serialize()).decode()})
 
 
 def _shown(kind: pa.DataType) -> pa.DataType:

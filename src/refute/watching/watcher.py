@@ -6,6 +6,7 @@ import datetime as dt
 import os
 import threading
 import time
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,28 +17,30 @@ import pyarrow as pa
 from refute.durable.directory import Directory
 from refute.durable.lock import keeping
 from refute.durable.manifest import NAME as MANIFEST
-from refute.errors import DataError, OptionError
+from refute.errors import OptionError
 from refute.faults import nothing_kept
 from refute.language.rulebook import Rule
 from refute.live.engine import LiveEngine
 from refute.live.saved import KeptState
 from refute.live.state import State
+from refute.watching import published
 from refute.watching.assembling import assembled
 from refute.watching.elsewhere import RowsElsewhere
-from refute.watching.feeds import Feeds
 from refute.watching.here import RowsHere
 from refute.watching.intake import Intake, read_by, refuse_lost
 from refute.watching.kept import STREAM, WATCH, Kept
-from refute.watching.ledger import Ledger, LedgerTuning, Turn
-from refute.watching.outcome import NOTHING, BatchOutcome, marks_of
+from refute.watching.ledger import LedgerTuning
+from refute.watching.outcome import BatchOutcome, of_rules
 from refute.watching.places import WatchPlaces
-from refute.watching.records import DRIVER, EXECUTORS, BatchHistory, BatchRecord, RuleRecord
-from refute.watching.refusals import foreign, refuse_others, refuse_remains
+from refute.watching.published import Published, next_change
+from refute.watching.records import DRIVER, EXECUTORS, BatchRecord, Instant, RuleRecord
+from refute.watching.refusals import foreign, other_moment, refuse_others, refuse_remains
+from refute.watching.rule_changes import list_anew, replace_rules
 from refute.watching.shards.files import not_shared
-from refute.watching.shards.kept import KeptShards, swept
+from refute.watching.shards.kept import KeptShards, refuse_lacking, swept
 from refute.watching.shards.runner import Runner
 from refute.watching.shards.shard_layout import ShardTuning
-from refute.watching.table_parts import PairMarks, lines_of, lines_schema
+from refute.watching.table_parts import lines_schema
 
 LOGGED_ROWS = 1 << 20  # rows in logs from which a state is written: batches are large
 DRIVER_BYTES = 1 << 30  # of rows and indexes that are here, unless another limit is given
@@ -46,12 +49,10 @@ _NEW: dict[str, Any] = {
     "batch": None,
     "query": None,
     "plan": None,
-    "table": None,
-    "last": None,
     "lost": {},
-    "feed": None,
     "began": False,
     "op": None,
+    **published.NEW,
 }
 
 
@@ -88,13 +89,12 @@ class Watcher:
         self._lock = threading.RLock()
         self._closed = False
         places.make()
-        self._feeds = Feeds(places, self.key)
-        self._history = BatchHistory(places.history)
-        self._ledger = Ledger(places.tables, places.violations, [rule.name for rule in self.rules], options.tuning)
-        told = self._told
-        self._ledger.open(told["table"])
-        self._feeds.open(told["feed"])
-        self._history.mend(told["last"])
+        self._published = Published(places, self.key, [rule.name for rule in self.rules], options.tuning)
+        self._ledger = self._published.table
+        self._published.open(self._told)
+        last = self._told["last"]
+        self.before: Instant | None = None if last is None else BatchRecord.of(last).instant
+        self.rule_change: BatchRecord | None = None
 
     @classmethod
     def open(cls, folder: Path, options: WatchOptions, runner: Runner | None = None) -> Watcher:
@@ -122,11 +122,15 @@ class Watcher:
             if kept.schema is None and options.key is not None and options.key != kept.key:
                 kept.take_key(options.key)  # as no row has come yet
             refuse_others(places, kept, options.key, options.op)
+            if isinstance(kept, KeptShards):
+                refuse_lacking(places.shards, kept)
             with keeping(folder, WATCH.noun):
                 found = cls(places, options, directory, kept, runner)
         except BaseException:
             directory.close()
             raise
+        if found._ledger.is_lost:
+            found._closing_on_failure(found._list_anew)
         if options.rules is not None:
             known = {rule.terms: rule for rule in found.rules}
             rules = tuple(known.get(rule.terms, rule) for rule in options.rules)
@@ -252,13 +256,7 @@ class Watcher:
         if batch == last:
             return False
         if batch != last + 1:
-            before = "no batch" if last == BOOTSTRAP else f"batch {last:,}"
-            raise DataError(
-                f"batch {batch:,} of the stream has come, but {self.places.folder} stopped after {before}: state and "
-                "checkpoint are from different moments. Restore both from the same copy, or start in a new folder",
-                path=str(self.places.folder),
-                count=batch,
-            )
+            raise other_moment(self.places, batch, last)
         return True
 
     def _taken(self, batch: int, query: str | None, rows: Any, *, fed: bool) -> BatchRecord | None:
@@ -272,20 +270,23 @@ class Watcher:
         if self.options.order is not None and fed:
             read.setdefault(self.options.order, "the order of changes")
         intake = Intake(batch, fed, self.options.op, self.options.order, read, told["lost"])
+        listed = held.listed
         outcome, told["lost"] = held.taken(intake, rows, self._directory, self._ledger)
         schema = self._lines_schema()
-        told |= self._come(batch, query) | {"feed": batch}
+        told |= self._come(batch, query)
         told |= {"began": told["began"] or batch == BOOTSTRAP, "op": self.options.op if fed else told.get("op")}
-        turn = outcome.turn(batch, schema, self._ledger.numbers)
-        told["table"] = self._ledger.write(turn, schema, held.find)
-        self._feeds.write(batch, outcome, schema)
-        record = self._record(batch, outcome, started)
-        told["last"] = record.to_dict()
-        self._commit(told)
-        self._show(told)
-        self._history.append(record)
+        ledger, hidden = self._ledger, sorted(listed - outcome.pairs.keys())  # as they are too many
+        left = of_rules(0, dict.fromkeys(hidden, 0), {}, ledger.open_of(hidden, held.find), {}, held.key)
+        table = ledger.write(outcome.turn(batch, schema, ledger.numbers), schema, held.find)
+        record = self._record(Instant(batch), outcome, started)
+        self._publish(self._published.written(told, table, (outcome, left), schema, record))
         self._settle()
         return record
+
+    def _publish(self, told: dict[str, Any]) -> None:
+        """Commits what has changed, and lets readers see it."""
+        self._commit(told)
+        self._published.show(told)
 
     def _come(self, batch: int, query: str | None) -> dict[str, Any]:
         """How far the stream has come with a batch."""
@@ -344,20 +345,18 @@ class Watcher:
             raise not_shared(self.places.shards)
         return False
 
-    def _show(self, told: dict[str, Any]) -> None:
-        if told["table"] is not None:
-            self._ledger.show(told["table"])
-        self._feeds.show(told["feed"])
-
-    def _record(self, batch: int, outcome: BatchOutcome, started: float) -> BatchRecord:
-        rules = []
-        for rule in self.rules:
-            added, resolved = outcome.deltas[rule.name]
-            rules.append(RuleRecord(rule.name, added, resolved, outcome.counts[rule.name], self.is_broken(rule)))
+    def _record(self, instant: Instant, outcome: BatchOutcome, started: float) -> BatchRecord:
+        broken = {rule.name: self.is_broken(rule) for rule in self.rules}
+        dropped = [name for name, both in outcome.deltas.items() if any(both) and name not in broken]
+        rules = [
+            RuleRecord(name, *outcome.deltas[name], outcome.counts.get(name, 0), broken.get(name, False))
+            for name in (*broken, *dropped)
+        ]
         now = dt.datetime.now(dt.UTC).isoformat(timespec="milliseconds")
         seconds = round(time.perf_counter() - started, 6)
         where = EXECUTORS if self.is_elsewhere else DRIVER
-        return BatchRecord(batch, now, outcome.rows, outcome.n_rows, seconds, tuple(rules), where)
+        batch, change = instant
+        return BatchRecord(batch, now, outcome.rows, outcome.n_rows, seconds, tuple(rules), where, change)
 
     def is_broken(self, rule: Rule) -> bool:
         """Whether a rule has more violations than its tolerance allows."""
@@ -370,29 +369,29 @@ class Watcher:
             return not rule.allows(count, rows, self._held.n_rows, suspects)
 
     def _replace_rules(self, rules: Sequence[Rule]) -> None:
-        """Watches other rules from now on: new ones are checked on the rows that are there."""
-        held, told = self._held, dict(self._told)
+        """Watches other rules from now on."""
+        started = time.perf_counter()
+        held, told, ledger = self._held, dict(self._told), self._ledger
         refuse_lost(rules, held.key, told["lost"])
-        dropped = [rule.name for rule in held.rules if rule not in rules]
-        new = held.with_rules(rules)
-        if held.schema is not None:
-            schema, batch = self._lines_schema(), BOOTSTRAP if self.batch is None else self.batch
-            nothing = (NOTHING, NOTHING)
-            gone = Turn(batch, [], PairMarks.joined([]), NOTHING, nothing, dropped)
-            told["table"] = self._ledger.write(gone, schema, held.find)
-            self._ledger.state = told["table"]
-            self._ledger.rename_rules([rule.name for rule in rules])
-            added = [
-                (lines_of(name, clashes, schema, batch), marks_of(self._ledger.numbers[name], pairs))
-                for name, (clashes, pairs) in new.items()
-            ]
-            come = Turn(batch, added, PairMarks.joined([]), NOTHING, nothing)
-            told["table"] = self._ledger.write(come, schema, held.find)
-        else:
-            self._ledger.rename_rules([rule.name for rule in rules])
-        self._commit(told)
-        if told["table"] is not None:
-            self._ledger.show(told["table"])
+        if held.schema is None:
+            held.with_rules(rules)
+            ledger.rename_rules([rule.name for rule in rules])
+            self._commit(told)
+            return
+        instant, schema = next_change(told), self._lines_schema()
+        outcome = replace_rules(held, ledger, rules, instant.batch, schema)
+        self.rule_change = self._record(instant, outcome, started)
+        told["rule_changes"] = instant.rule_change
+        self._publish(self._published.written(told, str(ledger.state), [outcome], schema, self.rule_change))
+
+    def _list_anew(self) -> None:
+        """Lists open violations again, as the table of violations is gone."""
+        warnings.warn(
+            f"{self.places.tables} is missing; open violations are listed anew, as of the last batch", RuntimeWarning, 2
+        )
+        list_anew(self._held, self._ledger, next_change(self._told).batch, self._lines_schema())
+        self._commit(self._told | {"table": self._ledger.state, "lines": self._ledger.lines})
+        self._ledger.show(str(self._ledger.state))
 
     def _lines_schema(self) -> pa.Schema:
         schema = self._held.schema

@@ -22,6 +22,7 @@ from refute.cli.output.hiding import hiding_options
 from refute.cli.progress import waiting
 from refute.cli.source import SMALL, file_options, size_of, start_spark
 from refute.cli.terminal import hand_over, say
+from refute.cli.watch.flags import speaking_of_options
 from refute.cli.watch.serving import PageServer, address_of
 from refute.errors import OptionError, RefuteError
 from refute.faults import missing_file
@@ -73,6 +74,7 @@ _EVERY = 1.0
 @hiding_options
 @file_options
 @shared
+@speaking_of_options
 def command(
     options: SharedOptions,
     source: str | None,
@@ -113,6 +115,8 @@ def command(
             )
         return _show(refute.Watch(state), _Shown(*address_of(serve), mask, not no_values), options.quiet)
     shown = None if serve is None else _Shown(*address_of(serve), mask, not no_values)
+    if Path(rules).is_dir():
+        raise OptionError(f"RULES comes after SOURCE, and {rules!r} is a folder", option="RULES", path=rules)
     book = refute.RuleBook.of(rules)
     book = book if options.nulls is None else book.with_nulls(Nulls.of(options.nulls))
     folder = local_path(state, "--state needs a folder on this machine").absolute()
@@ -122,6 +126,7 @@ def command(
     _require_known(mask, tuple(book), names or (_kept_key(folder) if mask else ()))
 
     from refute.cli.watch import words  # with the loops that a monitor runs, which help does not need
+    from refute.cli.watch.printed import Printed
     from refute.cli.watch.webhook import Webhook
     from refute.relation.read.csv_options import CsvOptions
     from refute.relation.read.schema import Schema
@@ -130,6 +135,7 @@ def command(
     given, written = Schema.of(schema, header=header), CsvOptions.of(csv)
 
     posting = None if webhook is None else Webhook(webhook, WatchPlaces(folder).posted, partial(say, err=True))
+    printed = Printed(WatchPlaces(folder).printed, partial(_tell, as_json=as_json, quiet=options.quiet))
     with waiting("Starting", options.quiet):
         session = start_spark(options, brief=once and size_of(str(place)) <= SMALL)
 
@@ -148,8 +154,9 @@ def command(
             once=once,
             every=None if once else every,
             fail_on=fail_on,
+            following=printed.begin,
         )
-        page = None
+        page, interrupted = None, False
         try:
             if shown is not None:
                 page = PageServer(watch, shown.host, shown.port, shown.hidden, values=shown.values)
@@ -158,17 +165,22 @@ def command(
             if posting is not None and former is not None:  # as the command may have been killed before it could
                 posting.tell(former.batch, former.time, words.states(watch.rules, former))
             for record in watch.follow():
-                _tell(record, as_json, options.quiet)
+                printed.tell([record])
                 if posting is not None:
                     posting.tell(record.batch, record.time, words.states(watch.rules, record))
         except KeyboardInterrupt:
-            pass  # the way to end it
+            interrupted = True  # the way to end it
         finally:
             watch.stop()
+            printed.tell(watch.batches)  # the batch that it was in, too
             if page is not None:
                 page.close()
             if posting is not None:
                 posting.close()
+    if interrupted and not watch.batches:  # so nothing has been checked
+        raise KeyboardInterrupt
+    if not (printed.count or as_json or options.quiet):
+        say(words.nothing_new(watch.counts) if watch.batches else "no rows have arrived yet")
     return exit_of(watch)
 
 

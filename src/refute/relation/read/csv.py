@@ -29,13 +29,18 @@ _BLOCKS = (1 << 20, 1 << 26, (1 << 31) - 1)  # bytes that Arrow parses at once: 
 
 
 def read_csv(
-    files: Sequence[Path], delimiter: str = ",", schema: Schema | None = None, options: CsvOptions = USUAL
+    files: Sequence[Path],
+    delimiter: str = ",",
+    schema: Schema | None = None,
+    options: CsvOptions = USUAL,
+    *,
+    shared: bool = False,
 ) -> list[pa.Table]:
     """The tables in CSV files with one header, of one schema; an empty cell is null, whatever the type of its column.
 
     Without a schema, a column's type is inferred from the cells of all files. Files without a single byte, which Spark
     writes for tasks without rows, are skipped. Raises DataError where a file is malformed or does not fit the
-    schema, or where headers differ.
+    schema, or where headers differ, unless only columns that all files have are asked for as `shared`.
     """
     parts: dict[Path, pa.Table] = {}
     given = None if schema is None or schema.header else schema.names
@@ -47,7 +52,10 @@ def read_csv(
         raise no_header(str(files[0]))
     (first, head), *others = parts.items()
     names = head.column_names
-    for file, part in others:
+    if shared:
+        names = [name for name in names if all(name in part.column_names for _, part in others)]
+        parts = {file: part.select(names) for file, part in parts.items()}
+    for file, part in () if shared else others:
         if part.column_names != names:
             raise other_header(str(file), part.column_names, str(first), names)
     if schema is not None:

@@ -31,11 +31,20 @@ def read_local(path: str | Path, schema: Schema | None = None, csv: CsvOptions =
     return read_files(local_files(str(path)), str(path), schema, csv)
 
 
-def read_files(files: Sequence[Path], path: str, schema: Schema | None = None, csv: CsvOptions = USUAL) -> pa.Table:
-    """The table of some of the files that a path, folder or glob names."""
+def read_files(
+    files: Sequence[Path], path: str, schema: Schema | None = None, csv: CsvOptions = USUAL, *, shared: bool = False
+) -> pa.Table:
+    """The table of some of the files that a path, folder or glob names.
+
+    Of CSV files whose headers differ, it has the columns that all of them have where these are asked for as `shared`.
+    """
     kind = common_format([str(file) for file in files], path)
-    tables = _read_each(files, kind, schema, path, csv)
-    if kind is FileFormat.JSON or len(files) > 1:
+    return joined(read_each(files, kind, schema, path, csv, shared=shared), files, path)
+
+
+def joined(tables: Sequence[pa.Table], files: Sequence[Path], path: str) -> pa.Table:
+    """The table whose parts are those of files of one format; raises an error where they do not fit together."""
+    if format_of(str(files[0])) is FileFormat.JSON or len(files) > 1:
         names = {str(file): table.column_names for file, table in zip(files, tables, strict=True)}
         check_spelling(names)
     try:
@@ -84,11 +93,12 @@ def _below(folder: Path) -> list[Path]:
     return [file for file in found if not any(part.startswith(("_", ".")) for part in file.relative_to(folder).parts)]
 
 
-def _read_each(
-    files: Sequence[Path], kind: FileFormat, schema: Schema | None, path: str, csv: CsvOptions
+def read_each(
+    files: Sequence[Path], kind: FileFormat, schema: Schema | None, path: str, csv: CsvOptions, *, shared: bool = False
 ) -> list[pa.Table]:
+    """The tables of files of one format, one by one."""
     if kind.delimiter is not None:
-        return read_csv(files, kind.delimiter, schema, csv)
+        return read_csv(files, kind.delimiter, schema, csv, shared=shared)
     if csv != USUAL:
         raise not_csv(kind.value, path)
     if kind is FileFormat.JSON:

@@ -32,11 +32,28 @@ def read_like(
     row of JSON has is null then, as it is where some rows have it, unless there is one that the schema lacks, which may
     be the same column under another name.
     """
-    table = read_files(files, path, None, csv)
+    return retyped(read_files(files, path, None, csv), files, path, schema, op, spare=spare, csv=csv)
+
+
+def retyped(
+    table: pa.Table,
+    files: Sequence[Path],
+    path: str,
+    schema: pa.Schema,
+    op: str | None = None,
+    *,
+    order: str | None = None,
+    spare: Collection[str] | None = None,
+    csv: CsvOptions = USUAL,
+) -> pa.Table:
+    """The table of files that have been read, with the types of a schema, as `read_like` has it.
+
+    The schema may lack `order`, too, which has the type that its cells look like then.
+    """
     kind = common_format([str(file) for file in files], path)
     known = [name for name in table.column_names if name in schema.names and name != op]
     same = all(table.schema.field(name).type == schema.field(name).type for name in known)
-    others = set(table.column_names) - {*known, op}
+    others = set(table.column_names) - {*known, op, order}
     is_left_out = kind is FileFormat.JSON and spare is not None and not others
     absent = [one for one in schema if is_left_out and one.name not in table.column_names]
     if same or (kind.delimiter is None and kind is not FileFormat.JSON) or (others and spare is None):
@@ -75,5 +92,7 @@ def _with_nulls(table: pa.Table, fields: Sequence[pa.Field]) -> pa.Table:
 def _field(name: str, table: pa.Table, schema: pa.Schema, op: str | None) -> pa.Field:
     if name == op:
         return pa.field(name, pa.string())
+    if name not in schema.names:
+        return table.schema.field(name)
     kind = schema.field(name).type
     return pa.field(name, table.schema.field(name).type if pa.types.is_null(kind) else kind)

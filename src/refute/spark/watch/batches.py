@@ -16,7 +16,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from refute.errors import DataError, RefuteError, SchemaError
-from refute.language.rulebook import Severity
+from refute.language.rulebook import Rule, Severity
 from refute.relation import Relation
 from refute.relation.read.files import read_local
 from refute.spark.session.failures import plain_failures
@@ -104,15 +104,21 @@ class BatchTaker:
     error: Exception | None = field(default=None, compare=False)  # what has ended the stream, in this process
 
     def __call__(self, frame: DataFrame, batch: int) -> None:
-        """Takes a batch; what it raises ends the stream."""
+        """Takes a batch; what it raises ends the stream.
+
+        Java gets it without what Spark said before: in text of that length, Spark looks for an interruption in a way
+        that overflows its stack, and writes that to stderr.
+        """
         try:
-            watcher = watcher_in(self.folder, self.options, frame.sparkSession)
-            query = watcher.places.query()
-            if watcher.expects(batch, query):
-                with plain_failures("the stream"):
-                    table = self.reader.read(frame, watcher)
-                self._take(watcher, batch, query, table)
-                self._stop_if_broken(watcher, batch)
+            with plain_failures("the stream"):
+                watcher = watcher_in(self.folder, self.options, frame.sparkSession)
+                query = watcher.places.query()
+                if watcher.expects(batch, query):
+                    self._take(watcher, batch, query, self.reader.read(frame, watcher))
+                    self._stop_if_broken(watcher, batch)
+        except RefuteError as error:
+            self.error = error
+            raise type(error)(str(error), **error.facts) from None
         except Exception as error:
             self.error = error
             raise
@@ -123,15 +129,21 @@ class BatchTaker:
         except (DataError, SchemaError) as error:
             if self.reader.origin is None:
                 raise
-            raise type(error)(f"{error}. Batch {batch:,} is {self.reader.origin}", **error.facts) from error
+            end = "" if str(error).endswith("?") else "."
+            raise type(error)(f"{error}{end} Batch {batch:,} is {self.reader.origin}", **error.facts) from error
 
     def _stop_if_broken(self, watcher: Watcher, batch: int) -> None:
+        rule = self.broken(watcher)
+        if rule is not None:
+            told = f"{STOPPED}{rule.name!r} is broken as of batch {batch:,}"
+            raise StoppedError(told, rule=rule.name, count=batch)
+
+    def broken(self, watcher: Watcher) -> Rule | None:
+        """A rule that is broken where that is to stop the stream."""
         if self.fail_on is None:
-            return
-        for rule in watcher.rules:
-            if self.fail_on in (Severity.WARN, rule.severity) and watcher.is_broken(rule):
-                told = f"{STOPPED}{rule.name!r} is broken as of batch {batch:,}"
-                raise StoppedError(told, rule=rule.name, count=batch)
+            return None
+        asked = [rule for rule in watcher.rules if self.fail_on in (Severity.WARN, rule.severity)]
+        return next((rule for rule in asked if watcher.is_broken(rule)), None)
 
     def close(self) -> None:
         """Lets the folder go, where this process has it."""

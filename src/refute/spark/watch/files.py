@@ -14,12 +14,12 @@ from pyspark.sql import DataFrame, SparkSession
 from refute.relation.read.csv_options import USUAL, CsvOptions
 from refute.relation.read.files import local_files, read_files
 from refute.relation.read.formats import format_of, in_order
-from refute.relation.read.like import read_like
 from refute.relation.read.schema import Schema
 from refute.spark.session.failures import plain_failures
 from refute.spark.watch.batches import BatchReader
-from refute.watching.intake import read_by
-from refute.watching.watcher import Watcher
+from refute.watching.file_batch import FileBatch
+from refute.watching.intake import Intake, read_by
+from refute.watching.watcher import BOOTSTRAP, Watcher
 
 _SHOWN = 3  # files that a message names
 BATCH_BYTES = 1 << 28  # of files in one batch, if they are more than one
@@ -48,7 +48,15 @@ class FileReader(BatchReader):
         """The rows of the files of a batch, in the order of their names."""
         names = [re.sub(r"^file:/+", "/", str(row[0])) for row in frame.collect()]
         self.files = [Path(name) for name in sorted(names, key=in_order) if format_of(name) is not None]
-        return self._read(self.files, self.path, self.schema, watcher)
+        known, options = watcher.schema, watcher.options
+        if not self.files:
+            return pa.table({}) if known is None else known.empty_table()
+        batch = BOOTSTRAP + 1 if watcher.batch is None else watcher.batch + 1
+        read = read_by(watcher.rules, watcher.key)
+        if options.order is not None:
+            read.setdefault(options.order, "the order of changes")
+        intake = Intake(batch, options.op is not None, options.op, options.order, read, {})
+        return FileBatch(self.files, self.path, intake, watcher.key, self.schema, self.csv).table(known)
 
     @property
     def origin(self) -> str | None:
@@ -61,21 +69,11 @@ class FileReader(BatchReader):
         """The table that was there first, whose files are read as those that arrive are."""
         if not isinstance(table, str | Path):
             return BatchReader.bootstrap(self, table, watcher)
-        op, schema = watcher.options.op, self.schema
-        if schema is not None and op is not None:  # which a table that was there first need not have
-            schema = Schema({name: kind for name, kind in schema.types.items() if name != op}, schema.header)
-        return self._read(local_files(str(table)), str(table), schema, watcher)
-
-    def _read(self, files: list[Path], path: str, schema: Schema | None, watcher: Watcher) -> pa.Table:
-        known = watcher.schema
-        if not files:
-            return pa.table({}) if known is None else known.empty_table()
-        if schema is not None or known is None:
-            return read_files(files, path, schema, self.csv)
-        options = watcher.options
-        needed = {*read_by(watcher.rules, watcher.key), options.op, options.order}
-        spare = [one for one in known.names if one not in needed]
-        return read_like(files, path, known, options.op, spare=spare, csv=self.csv)
+        schema, files, options = self.schema, local_files(str(table)), watcher.options
+        if schema is not None:  # a table that was there first need not say what is done with rows, and in which order
+            spare = {options.op} | ({options.order} - read_by(watcher.rules, watcher.key).keys())
+            schema = Schema({name: kind for name, kind in schema.types.items() if name not in spare}, schema.header)
+        return read_files(files, str(table), schema, self.csv) if files else pa.table({})
 
 
 def _root(path: str) -> Path:

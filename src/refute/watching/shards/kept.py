@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from refute.durable.log import Commit
 from refute.durable.shelf import Entry, Shelf
+from refute.errors import DataError
 from refute.language.rulebook import Rule
 from refute.live.saved import read_rules, schema_of, schema_text, write_rules
 from refute.watching.shards.exchange import SUFFIX as STEP
@@ -148,14 +149,28 @@ class ShardsMoment:
 
 def refuse_missing(folder: Path, reports: Sequence[ShardReport]) -> None:
     """Raises an error where a file that a task has written is not here: tasks and this process see other folders."""
-    seen: dict[str, int] = {}
-    for report in reports:
-        for region in report.files.regions:
-            seen[region.file] = max(seen.get(region.file, 0), region.start + region.length)
-    for name, length in seen.items():
+    for path, _ in _lacking(folder, (report.files for report in reports)):
+        raise not_written(path)
+
+
+def refuse_lacking(folder: Path, kept: KeptShards) -> None:
+    """Raises DataError where a file that shards are in is missing, or ends too early. What is in it is not read."""
+    for path, length in _lacking(folder, kept.files):
+        what = "is missing" if length is None else "is damaged: it ends too early"
+        raise DataError(f"{path} {what}; the watch cannot go on without it. Restore it from a copy", path=str(path))
+
+
+def _lacking(folder: Path, files: Iterable[ShardFiles]) -> Iterator[tuple[Path, int | None]]:
+    """Files of shards that are not there, or not to the end of what is in them, and how long they are."""
+    needed: dict[str, int] = {}
+    for own in files:
+        for region in own.regions:
+            needed[region.file] = max(needed.get(region.file, 0), region.start + region.length)
+    for name, end in sorted(needed.items()):
         path = folder / name
-        if not path.exists() or path.stat().st_size < length:
-            raise not_written(path)
+        length = path.stat().st_size if path.exists() else None
+        if length is None or length < end:
+            yield path, length
 
 
 def swept(folder: Path, kept: KeptShards | None, version: int) -> None:

@@ -17,7 +17,7 @@ from refute.live.state import Change
 from refute.runtime.arrays import reused_pages
 from refute.runtime.memory import memory_here
 from refute.runtime.threads import available_cores
-from refute.watching.intake import fitted
+from refute.watching.intake import Intake, fitted, with_words
 from refute.watching.shards.exchange import Exchange, Message, sender_of
 from refute.watching.shards.files import ChangesFile, Region, ShardFiles, bytes_of, change_parts, packed, unpacked
 from refute.watching.shards.shard_layout import INSTEAD, RowsInMotion, ShardLayout, ShardTuning
@@ -93,7 +93,7 @@ class BatchStep:
         if self.direct and meets is not None and meets.any() and not self.knows_going:
             yield STOP, ()
             return
-        whole = fit if words is None else fit.append_column(self.op, words)
+        whole = with_words(fit, table, Intake(self.batch, words is not None, self.op, self.order, self.read, {}))
         for shard, some in self.layout.to_keepers(whole):
             yield shard, (packed(some),)
         if self.direct and self.layout.is_divided:
