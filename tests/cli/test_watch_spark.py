@@ -138,7 +138,7 @@ def test_a_rule_that_is_broken_when_it_is_added_is_told_and_ends_the_command_at_
     assert run(["watch", str(source), RULE, *common, *hook]) == Exit.ERROR  # although no file comes any more
     told = capfd.readouterr().out
     assert told.startswith("rules changed after batch 0, in ")
-    assert "zip_fixes_city: 2 new, 0 resolved, 2 open; " in told
+    assert "zip_fixes_city: 2 new, 0 resolved, 2 open\n" in told
     assert [(one["rule"], one["batch"], one["state"], one["open"]) for one in listeners[0].posts] == [
         ("zip_fixes_city", 0, "broken", 2)
     ]
