@@ -14,7 +14,7 @@ import refute as rf
 from committing import RULES, Row, deleted_by, rows_after, rows_of, table_of, updated_by
 from killing import serve
 from refute.language.rulebook import RuleBook
-from refute.watching.ledger import LedgerTuning
+from refute.watching.publishing.ledger import LedgerTuning
 from refute.watching.records import read_history
 from refute.watching.shards.runner import Runner
 from refute.watching.watcher import Watcher, WatchOptions

@@ -134,7 +134,7 @@ def test_messages_speak_of_the_command_that_was_given(
 
     common = [source, RULE, "--state", state, "--once"]
     assert "See `refute watch --help`" in said(source, RULE, "--state")
-    assert "RULES comes after SOURCE" in said(RULE, source, "--state", state)
+    assert "is a folder, not RULES, which come after SOURCE" in said(RULE, source, "--state", state)
     (source / "a.csv").write_text("id,zip,citi,op\n1,z,A,insert\n")
     assert "Did you mean 'citi'? Batch 0 is a.csv" in said(*common, "--key", "id", "--op", "op")
     (source / "a.csv").write_text("id,zip,city,op\n1,z,A,insert\n")

@@ -92,7 +92,7 @@ def test_what_was_verified_stays_beside_short_rules() -> None:
 
 def test_notes_of_many_short_rules_do_not_contradict_each_other() -> None:
     table, few = numbers(60, 8, 5), Tuning(kept=30)
-    found = discover(table, time_limit=0.02, method="tiles", tuning=few, shared_values=0.0)
+    found = discover(table, time_limit=0.0005, method="tiles", tuning=few, shared_values=0.0)
     assert len(found.rules) == 30
     first, second = found.notes[-2:]
     assert first.startswith(

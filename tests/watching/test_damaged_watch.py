@@ -54,14 +54,16 @@ def test_a_table_that_is_not_as_it_was_written_is_refused_and_made_anew_once_it_
     path = sorted((tmp_path / "violations").resolve().iterdir())[0]
     harm(path)
     named = path.name if path.exists() else f"files of {path.parent} are missing"
-    with pytest.raises(DataError, match=rf"{named}.* Remove {tmp_path}/tables to have open violations listed anew"):
+    with pytest.raises(DataError, match=rf"{named}.* Remove {tmp_path}/tables to have open violations listed again"):
         opened(tmp_path, driver_bytes=where)
     shutil.rmtree(path.parent)
     (tmp_path / "tables" / "00000000").mkdir(exist_ok=True)
     with pytest.raises(DataError, match=rf"{path.parent} is missing; .*Remove"):
         opened(tmp_path, driver_bytes=where)
     shutil.rmtree(tmp_path / "tables")
-    with pytest.warns(RuntimeWarning, match="tables is missing; open violations are listed anew, as of the last batch"):
+    with pytest.warns(
+        RuntimeWarning, match="tables is missing; open violations are listed again, as of the last batch"
+    ):
         watcher = opened(tmp_path, book(UNIQUE, FIXES), driver_bytes=where)
     assert open_lines(tmp_path) == {(s, t, 2) for s, t in known}
     assert len(folded(tmp_path)) == len(known)
@@ -114,7 +116,7 @@ def test_a_history_that_is_damaged_is_named_with_the_line(tmp_path: Path, harm: 
     opened(tmp_path).close()
     assert path.read_bytes() == b"".join([lines[0], lines[2]])
     path.unlink()
-    with pytest.warns(RuntimeWarning, match=r"batches\.jsonl is missing; it begins anew with the last batch"):
+    with pytest.warns(RuntimeWarning, match=r"batches\.jsonl is missing; it starts again with the last batch"):
         opened(tmp_path).close()
     assert path.read_bytes() == lines[2]
 

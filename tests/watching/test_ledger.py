@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
-from refute.watching.ledger import Ledger, LedgerTuning, Turn
+from refute.watching.publishing.ledger import Ledger, LedgerTuning, Turn
+from refute.watching.publishing.table_parts import Longs, PairMarks, lines_of, lines_schema
 from refute.watching.records import BatchHistory, BatchRecord, KnownHistory, RuleRecord, read_history
-from refute.watching.table_parts import Longs, PairMarks, lines_of, lines_schema
 
 SCHEMA = lines_schema({"id": pa.int64()})
 NOTHING: Longs = np.empty(0, np.int64)

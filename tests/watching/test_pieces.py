@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from refute.watching.table_parts import (
+from refute.watching.publishing.table_parts import (
     GoingRows,
     MarkSet,
     PairMarks,

@@ -25,7 +25,7 @@ from refute.cli.watch.calling import exit_of
 from refute.errors import DataError, EngineError, OptionError, SchemaError
 from refute.language.nulls import Nulls
 from refute.language.rulebook import Rule, RuleBook
-from refute.watching.ledger import LedgerTuning
+from refute.watching.publishing.ledger import LedgerTuning
 from refute.watching.records import BatchRecord, read_history
 from refute.watching.shards.shard_layout import ShardTuning
 from refute.watching.watcher import Watcher, WatchOptions

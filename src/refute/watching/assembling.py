@@ -17,10 +17,10 @@ from refute.relation.arrays import row_numbers
 from refute.watching.here import keys_of
 from refute.watching.kept import STREAM
 from refute.watching.places import WatchPlaces
+from refute.watching.publishing.table_parts import checked_rows, unreadable
 from refute.watching.row_numbers import RowNumbers
 from refute.watching.shards.kept import KeptShards
 from refute.watching.shards.state import opened
-from refute.watching.table_parts import checked_rows, unreadable
 
 
 def assembled(kept: KeptShards, places: WatchPlaces) -> State:

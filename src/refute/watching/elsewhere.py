@@ -22,9 +22,10 @@ from refute.live.state import State
 from refute.watching.assembling import assembled, clashing
 from refute.watching.here import keys_of
 from refute.watching.intake import Intake, completed, fitted, read_by
-from refute.watching.ledger import Ledger
 from refute.watching.outcome import NOTHING, BatchOutcome, named_among, netted
 from refute.watching.places import WatchPlaces
+from refute.watching.publishing.ledger import Ledger
+from refute.watching.publishing.table_parts import Listed, Longs
 from refute.watching.row_numbers import RowNumbers, sides_of, with_ids
 from refute.watching.shards.exchange import SUFFIX
 from refute.watching.shards.files import ShardFiles
@@ -33,7 +34,6 @@ from refute.watching.shards.runner import Runner
 from refute.watching.shards.shard_layout import ShardLayout, ShardShape, ShardTuning
 from refute.watching.shards.state import RuleFound
 from refute.watching.shards.tasks import BatchStep, ShardReport
-from refute.watching.table_parts import Listed, Longs
 
 _SPARE = 1 << 20  # numbers that are known beyond twice those of open violations, before all are forgotten
 _NO_CHANGE = Logged(np.empty(0, np.int64), pa.table({}))  # the facts of a commit say all

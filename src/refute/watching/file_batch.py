@@ -13,10 +13,10 @@ from refute.errors import SchemaError
 from refute.faults import no_operations
 from refute.live.feed import leaves_rows
 from refute.relation.read.csv_options import USUAL, CsvOptions
+from refute.relation.read.file_parts import FilePart, read_parts
 from refute.relation.read.files import read_files
 from refute.relation.read.formats import FileFormat
 from refute.relation.read.like import retyped
-from refute.relation.read.parts import FilePart, read_parts
 from refute.relation.read.schema import Schema
 from refute.watching.intake import Intake, completed, fitted, with_words
 

@@ -19,9 +19,9 @@ from refute.live.saved import KeptState, logged
 from refute.live.state import Change, State
 from refute.watching.intake import Intake, fitted, with_words
 from refute.watching.kept import WATCH
-from refute.watching.ledger import Ledger
 from refute.watching.outcome import NOTHING, BatchOutcome
-from refute.watching.table_parts import Listed, Longs
+from refute.watching.publishing.ledger import Ledger
+from refute.watching.publishing.table_parts import Listed, Longs
 
 
 class RowsHere:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from refute.watching.ledger import Turn
-from refute.watching.table_parts import Listed, Longs, MarkSet, PairMarks, lines_of
+from refute.watching.publishing.ledger import Turn
+from refute.watching.publishing.table_parts import Listed, Longs, MarkSet, PairMarks, lines_of
 
 Clashes = dict[str, tuple[pa.Table, pa.Table]]  # by rule
 NOTHING: Longs = np.empty(0, np.int64)

@@ -64,7 +64,7 @@ class WatchPlaces:
 
     @property
     def printed(self) -> Path:
-        """The batch that the command told of last."""
+        """The last batch whose line the command has printed."""
         return self.folder / "printed.json"
 
     def query(self) -> str | None:

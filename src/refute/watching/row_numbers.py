@@ -11,7 +11,7 @@ from refute.index.key_table import KeyTable
 from refute.live.arrivals import repeated
 from refute.live.columns import Columns, ReadRows
 from refute.relation.arrays import combined
-from refute.watching.table_parts import Longs
+from refute.watching.publishing.table_parts import Longs
 
 
 class RowNumbers:

@@ -9,9 +9,9 @@ import pyarrow as pa
 from refute.language.rulebook import Rule
 from refute.watching.elsewhere import RowsElsewhere
 from refute.watching.here import RowsHere
-from refute.watching.ledger import Ledger, Turn
 from refute.watching.outcome import BatchOutcome, marks_of, of_rules
-from refute.watching.table_parts import Listed, lines_of
+from refute.watching.publishing.ledger import Ledger, Turn
+from refute.watching.publishing.table_parts import Listed, lines_of
 
 
 def replace_rules(

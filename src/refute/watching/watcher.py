@@ -23,16 +23,17 @@ from refute.language.rulebook import Rule
 from refute.live.engine import LiveEngine
 from refute.live.saved import KeptState
 from refute.live.state import State
-from refute.watching import published
 from refute.watching.assembling import assembled
 from refute.watching.elsewhere import RowsElsewhere
 from refute.watching.here import RowsHere
 from refute.watching.intake import Intake, read_by, refuse_lost
 from refute.watching.kept import STREAM, WATCH, Kept
-from refute.watching.ledger import LedgerTuning
 from refute.watching.outcome import BatchOutcome, of_rules
 from refute.watching.places import WatchPlaces
-from refute.watching.published import Published, next_change
+from refute.watching.publishing import published
+from refute.watching.publishing.ledger import LedgerTuning
+from refute.watching.publishing.published import Published, next_change
+from refute.watching.publishing.table_parts import lines_schema
 from refute.watching.records import DRIVER, EXECUTORS, BatchRecord, Instant, RuleRecord
 from refute.watching.refusals import foreign, other_moment, refuse_others, refuse_remains
 from refute.watching.rule_changes import list_anew, replace_rules
@@ -40,7 +41,6 @@ from refute.watching.shards.files import not_shared
 from refute.watching.shards.kept import KeptShards, refuse_lacking, swept
 from refute.watching.shards.runner import Runner
 from refute.watching.shards.shard_layout import ShardTuning
-from refute.watching.table_parts import lines_schema
 
 LOGGED_ROWS = 1 << 20  # rows in logs from which a state is written: batches are large
 DRIVER_BYTES = 1 << 30  # of rows and indexes that are here, unless another limit is given
@@ -386,9 +386,8 @@ class Watcher:
 
     def _list_anew(self) -> None:
         """Lists open violations again, as the table of violations is gone."""
-        warnings.warn(
-            f"{self.places.tables} is missing; open violations are listed anew, as of the last batch", RuntimeWarning, 2
-        )
+        said = f"{self.places.tables} is missing; open violations are listed again, as of the last batch"
+        warnings.warn(said, RuntimeWarning, 2)
         list_anew(self._held, self._ledger, next_change(self._told).batch, self._lines_schema())
         self._commit(self._told | {"table": self._ledger.state, "lines": self._ledger.lines})
         self._ledger.show(str(self._ledger.state))

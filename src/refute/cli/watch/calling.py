@@ -116,7 +116,7 @@ def command(
         return _show(refute.Watch(state), _Shown(*address_of(serve), mask, not no_values), options.quiet)
     shown = None if serve is None else _Shown(*address_of(serve), mask, not no_values)
     if Path(rules).is_dir():
-        raise OptionError(f"RULES comes after SOURCE, and {rules!r} is a folder", option="RULES", path=rules)
+        raise OptionError(f"{rules!r} is a folder, not RULES, which come after SOURCE", option="RULES", path=rules)
     book = refute.RuleBook.of(rules)
     book = book if options.nulls is None else book.with_nulls(Nulls.of(options.nulls))
     folder = local_path(state, "--state needs a folder on this machine").absolute()

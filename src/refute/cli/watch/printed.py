@@ -1,4 +1,4 @@
-"""Which batches have been told of: each one that is committed is, by the command that took it or by the next one."""
+"""Which batches have their line: each that is committed gets one, from the command that took it or from the next."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Printed:
-    """Tells of each batch once, also across calls of the command; of one during which it was killed perhaps twice."""
+    """Prints a line for each batch once, also across calls of the command; twice if it was killed while it printed."""
 
     def __init__(self, path: Path, tell: Callable[[BatchRecord], None]) -> None:
         self._path = path
@@ -23,9 +23,9 @@ class Printed:
         self.count = 0
 
     def begin(self, last: Instant | None) -> Instant | None:
-        """The batch after which batches are to be told of, where `last` was taken last; that one in a new folder.
+        """The batch, or change of rules, after which lines are due, given the last one taken; in a new folder that one.
 
-        Nothing may be taken before this has returned, as it would not be known then that it was not told of.
+        Nothing may be taken before this has returned, as nobody would know that its line is due.
         """
         from refute.watching.records import Instant
 
@@ -39,7 +39,7 @@ class Printed:
         return self._last
 
     def tell(self, records: Iterable[BatchRecord]) -> None:
-        """Tells of those batches that nobody has told of."""
+        """Print the lines that are due."""
         for record in records:
             if self._last is None or record.instant > self._last:
                 self._tell(record)

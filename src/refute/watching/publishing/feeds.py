@@ -17,8 +17,8 @@ from refute.durable.log import sync_folder
 from refute.live.store import SlotMoves
 from refute.watching.outcome import BatchOutcome
 from refute.watching.places import WatchPlaces
+from refute.watching.publishing.table_parts import Longs, repeated_text, write_parquet
 from refute.watching.records import Instant
-from refute.watching.table_parts import Longs, repeated_text, write_parquet
 
 ADDED, RESOLVED = "added", "resolved"
 _OWN = ("batch", "rule", ADDED, RESOLVED)  # columns of the feed of rows, which columns of a key do not replace

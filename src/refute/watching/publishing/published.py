@@ -11,10 +11,10 @@ from typing import Any
 import pyarrow as pa
 
 from refute.durable.shelf import Entry
-from refute.watching.feeds import Feeds
-from refute.watching.ledger import Ledger, LedgerTuning
 from refute.watching.outcome import BatchOutcome
 from refute.watching.places import WatchPlaces
+from refute.watching.publishing.feeds import Feeds
+from refute.watching.publishing.ledger import Ledger, LedgerTuning
 from refute.watching.records import BatchHistory, BatchRecord, Instant
 
 NEW: dict[str, Any] = {"table": None, "lines": None, "feed": None, "last": None, "records": 0, "rule_changes": 0}

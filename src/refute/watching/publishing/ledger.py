@@ -21,7 +21,7 @@ import pyarrow as pa
 from refute.durable.log import sync_folder
 from refute.errors import DataError
 from refute.live.store import SlotMoves
-from refute.watching.table_parts import (
+from refute.watching.publishing.table_parts import (
     Find,
     GoingRows,
     Listed,
@@ -114,9 +114,9 @@ class Ledger:
             if lines is not None and self.lines != list(lines):
                 raise DataError(f"files of {folder} are missing", path=str(folder))
         except DataError as error:
-            raise DataError(
+            raise type(error)(
                 f"{error}; the table of violations cannot be continued. Remove {self._folder} to have open violations "
-                "listed anew from the rows; resolved ones are then gone",
+                "listed again from the rows; resolved ones are then gone",
                 **error.facts,
             ) from error
         self.state = folder.name
