@@ -144,6 +144,14 @@ def test_a_file_that_another_sign_could_cut_is_believed(tmp_path: Path, content:
     assert read_local(tmp_path / "t.csv", None, CsvOptions(delimiter=used)).column_names == wanted
 
 
+def test_lines_within_a_cell_are_no_rows_that_doubt_the_delimiter(tmp_path: Path) -> None:
+    rows = "".join(f'{k};"12 Main St, Apt {k}\nTown, CO";{k}\n' for k in range(1, 4))
+    (tmp_path / "t.csv").write_text(f"id;Address (street, city);zip\n{rows}")
+    found = read_local(tmp_path / "t.csv", None, CsvOptions(delimiter=";"))
+    assert found.column_names == ["id", "Address (street, city)", "zip"]
+    assert found.column("zip").to_pylist() == [1, 2, 3]
+
+
 def test_who_says_that_a_file_has_one_column_is_believed(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a;b\n1;2\n")
     for options in (CsvOptions(), CsvOptions(delimiter=",")):

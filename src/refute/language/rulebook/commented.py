@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 from refute.display import in_one_line
 from refute.language.rulebook.book import RuleBook
@@ -25,10 +26,10 @@ def schema_line() -> str:
 def commented_yaml(book: RuleBook, head: Sequence[str], remarks: Sequence[Sequence[str]]) -> str:
     """The book as YAML text with comments at its head, and remarks above its entries."""
     plain = book.to_plain()
-    del plain["rules"]
-    parts = [_comments(head), yaml_text(plain), "rules:\n" if book.entries else "rules: []\n"]
-    for entry, remark in zip(book.entries, remarks, strict=True):
-        parts += (_comments(remark), yaml_text([entry.plain()]))
+    entries = cast("list[object]", plain.pop("rules"))
+    parts = [_comments(head), yaml_text(plain), "rules:\n" if entries else "rules: []\n"]
+    for entry, remark in zip(entries, remarks, strict=True):
+        parts += (_comments(remark), yaml_text([entry]))
     return "".join(parts)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import Any
 
 from refute.errors import DataError
@@ -22,7 +23,7 @@ def check_header(text: str, rows: Sequence[str], usual: str, file: str, options:
     a single column of them, leaves a quote within a name, or cuts no row as it cuts the header.
     """
     used, text = options.separates(usual), text.lstrip("\r\n")
-    names, filled = _cells(text, used, options), _filled(rows)
+    names, filled = _cells(text, used, options), _filled(rows, options)
     is_single = len(names) == 1
     if not (is_single or _has_quotes(text, names, options) or _all_differ(filled, len(names), used, options)):
         return
@@ -33,13 +34,13 @@ def check_header(text: str, rows: Sequence[str], usual: str, file: str, options:
         if _has_quotes(text, cells, options) or (likely == ":" and not all(map(_NAME.fullmatch, cells))):
             continue  # a colon may well stand in the name of a single column
         found = f"has {'a single column,' if is_single else 'columns such as'} {names[0]!r}"
-        raise _separated(found, likely, used, file, doubts_one=is_single and options.delimiter is not None)
+        raise _separated(found, likely, used, file, doubts_one=is_single)
 
 
 def check_rows(columns: int, rows: Sequence[str], usual: str, file: str, options: CsvOptions) -> None:
     """Raises DataError where another sign cuts the first rows of a file without a header into as many cells as there
     are columns, and the one in use cuts none so."""
-    used, filled = options.separates(usual), _filled(rows)
+    used, filled = options.separates(usual), _filled(rows, options)
     if not filled or columns == 1 or not _all_differ(filled, columns, used, options):
         return
     for likely in _USUAL:
@@ -63,8 +64,10 @@ def _separated(
     )
 
 
-def _filled(rows: Sequence[str]) -> list[str]:
-    return [row for row in rows if row.strip("\r\n")]
+def _filled(rows: Sequence[str], options: CsvOptions) -> list[str]:
+    """The lines that are rows: not empty, and before the first that is a part of one, as a quote stays open in it."""
+    whole = takewhile(lambda row: options.quote is None or row.count(options.quote) % 2 == 0, rows)
+    return [row for row in whole if row.strip("\r\n")]
 
 
 def _all_differ(rows: Sequence[str], columns: int, sign: str, options: CsvOptions) -> bool:
