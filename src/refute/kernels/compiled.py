@@ -28,13 +28,12 @@ from numba.core.event import Listener, register
 from refute.kernels.content import content_of, fields_of
 from refute.kernels.folder import is_first_use, kernel_folder, mark_as_used, names_kept, remove_unused
 from refute.kernels.loading import rebuilt, unpickled
-from refute.kernels.optimizing import KernelLibrary
 from refute.kernels.sparing import SparedKernel
 from refute.runtime.compiling import COMPILING
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
-_MAGIC = b"refute kernel 2\n"
+_MAGIC = b"refute kernel 3\n"
 _DIGEST = 16
 
 
@@ -169,24 +168,22 @@ class _Watch(Listener):
     def __init__(self) -> None:
         self._depth = 0
         self._collects = False  # whether garbage is to be collected afterwards
-        self._codegen: Any = None
+        self._begun = False
 
     def on_start(self, event: Any) -> None:
         kernel = event.data["dispatcher"]
         if self._depth == 0 and isinstance(kernel._cache, KernelCache):
             self._collects = gc.isenabled()
             gc.disable()
-            self._codegen = kernel.targetctx.codegen()
-            self._codegen._library_class = KernelLibrary
             COMPILING.begin(is_first_use)
+            self._begun = True
         self._depth += self._depth > 0 or isinstance(kernel._cache, KernelCache)
 
     def on_end(self, event: Any) -> None:
         self._depth -= self._depth > 0
-        if self._depth == 0 and self._codegen is not None:
+        if self._depth == 0 and self._begun:
             COMPILING.end()
-            del self._codegen._library_class  # that of its class is used again
-            self._codegen = None
+            self._begun = False
             if self._collects:
                 gc.enable()
 
