@@ -348,3 +348,12 @@ def test_advice_finds_rules_that_are_of_no_use() -> None:
         "rule 'spare' does not need s.x <= t.x: the rest of the rule implies it",
         "rule 'elsewhere' follows from rule 'base'",
     ]
+
+
+@pytest.mark.parametrize("name", ["t.yaml", "t.yml", "t.json", "t.rules", "t"])
+def test_nothing_is_shown_of_a_table_under_the_name_of_a_rule_file(tmp_path: Path, name: str) -> None:
+    content = '{"a": "b,c", "SECRET77": "1,2"}' if name == "t.json" else "a: b,c\nSECRET77: 1,2\n"
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    with pytest.raises(RuleError, match="this is not a file of rules") as caught:
+        load_rules(tmp_path / name)
+    assert "SECRET" not in str(caught.value)

@@ -158,8 +158,8 @@ class KernelCache(NullCache):
 
 
 class _Watch(Listener):
-    """Makes ready for a compilation of ours, and tells the process of it. Numba compiles while it holds a lock, so in
-    one thread at a time; other code that it compiles is none of our business, unless a kernel calls it.
+    """Says when a kernel of ours is compiled, and for how long. Numba compiles while it holds a lock, so in one thread
+    at a time; other code that it compiles is none of our business, unless a kernel calls it.
 
     Meanwhile garbage is not collected: the compiler makes millions of objects that live until it is done, and looking
     at them again and again takes a tenth of its time.

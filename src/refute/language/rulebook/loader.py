@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from refute.errors import RuleError
+from refute.errors import RuleError, nearest
 from refute.language.parser import RuleKind
 from refute.language.rulebook.book import Dataset, RuleBook
 from refute.language.rulebook.entry import Entry
@@ -37,7 +37,7 @@ def _book(root: BookNode | None, log: ProblemLog, source: str | None) -> RuleBoo
     if root is None:
         log.raise_if_any(source)
         raise AssertionError("a tree is missing only with a problem")
-    if not isinstance(root.value, dict | list):  # of which nothing is shown: the file may be a table
+    if _may_be_a_table(root):
         log.add("this is not a file of rules: it has neither `rules` nor a rule in each line", root.line)
         log.raise_if_any(source)
     values = read_mapping(root, BOOK_FIELDS, log, "the rule file")
@@ -52,6 +52,14 @@ def _book(root: BookNode | None, log: ProblemLog, source: str | None) -> RuleBoo
         _check_expanded(read, log)
     log.raise_if_any(source)
     return RuleBook(tuple(rule for _, rules in read for rule in rules), tuple(entry for entry, _ in read), dataset)
+
+
+def _may_be_a_table(root: BookNode) -> bool:
+    """Whether nothing at the top is what a rule file has, nor close to it: then nothing of it is shown."""
+    if not isinstance(root.value, dict):
+        return not isinstance(root.value, list)
+    known = [field.key for field in BOOK_FIELDS]
+    return bool(root.items) and not any(nearest(str(key), known) for key in root.items)
 
 
 def _entry(node: BookNode, number: int, log: ProblemLog, dataset: Dataset) -> _Read | None:
