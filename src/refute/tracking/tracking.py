@@ -20,7 +20,7 @@ from refute.discovery.evidence.counted import Evidence
 from refute.discovery.local import LocalPairs
 from refute.discovery.options import Options, SearchMethod
 from refute.discovery.result.outcome import Outcome
-from refute.discovery.space.predicates import fitted, predicate_space
+from refute.discovery.space.predicates import fitted, space_for
 from refute.discovery.space.slots import PredicateSpace
 from refute.discovery.table import LocalTable
 from refute.discovery.tuning import STANDARD, Tuning
@@ -69,7 +69,7 @@ class Tracking(Judging):
         self._encodings: dict[tuple[str, ...], Encoding] = {}
         self.notes: tuple[str, ...] = ()
         if space is None:
-            space, self.notes = predicate_space(LocalTable(relation), options)
+            space, self.notes = space_for(LocalTable(relation), options)
         else:
             given, space = space, fitted(LocalTable(relation), space, options)
             saved = saved if space == given else None  # points of another space mean something else

@@ -6,7 +6,7 @@ import numpy as np
 
 from refute.discovery.evidence.counted import Evidence
 from refute.discovery.options import Options
-from refute.discovery.space.predicates import fitted, predicate_space
+from refute.discovery.space.predicates import fitted, space_for
 from refute.discovery.space.slots import PredicateSpace
 from refute.discovery.tuning import STANDARD, Tuning
 from refute.discovery.work import Budget
@@ -75,7 +75,7 @@ class SparkTracking(Judging):
         with kept() as while_searching:
             table = self._table(while_searching)
             if space is None:
-                space, self.notes = predicate_space(table, options)
+                space, self.notes = space_for(table, options)
             else:
                 space = fitted(table, space, options)
             self._begin(table, space)
