@@ -15,10 +15,10 @@ from refute.language.rulebook import Rule
 from refute.plan.compile import admitted_rows
 from refute.relation import Relation
 from refute.relation.arrays import row_numbers
+from refute.relation.keys.composite import composite
 from refute.relation.shown import shown_values
 
 MOST_VALUES = 8  # of a group that are named; their number is known all the same
-_ROOM = 1 << 62
 Longs = NDArray[np.int64]
 
 
@@ -82,9 +82,9 @@ def tally_of(relation: Relation, rule: Rule, limit: int, identify: Callable[[int
         return None
     left, right = columns
     rows = np.flatnonzero(admitted_rows(relation, form, Row.S))
-    groups = _numbered(relation, left, rows)
+    groups = composite((_codes(relation, name, rows) for name in left), len(rows))
     codes, size = _codes(relation, right[0], rows) if right else (np.zeros(len(rows), np.int64), 1)
-    pairs = groups * size + codes
+    pairs, _ = composite([groups, (codes, size)], len(rows))
     found, first, counts = np.unique(pairs, return_index=True, return_counts=True)
     starts = np.flatnonzero(np.append(True, np.diff(found // size) != 0)) if len(found) else np.zeros(0, np.int64)
     ends = np.append(starts[1:], len(found))
@@ -126,21 +126,6 @@ def scene_of(relation: Relation, rule: Rule, pair: Sequence[int], limit: int, na
     columns = [_shown(relation, name, numbers) for name in names]
     found = [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
     return Scene(tuple(found[: len(pair)]), tuple(found[len(pair) :]), group)
-
-
-def _numbered(relation: Relation, names: Sequence[str], rows: Longs) -> Longs:
-    """A number for each of the rows, the same where they agree on all of the columns."""
-    numbers, room = np.zeros(len(rows), np.int64), 1
-    for name in names:
-        codes, size = _codes(relation, name, rows)
-        if room * size >= _ROOM:
-            _, numbers = np.unique(numbers, return_inverse=True)
-            room = len(rows)
-        numbers = numbers * size + codes
-        room *= size
-    if room * (relation.n_rows + 1) >= _ROOM:
-        _, numbers = np.unique(numbers, return_inverse=True)
-    return numbers.astype(np.int64, copy=False)
 
 
 def _codes(relation: Relation, name: str, rows: Longs) -> tuple[Longs, int]:

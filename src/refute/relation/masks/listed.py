@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from refute.errors import RefuteError, SchemaError
 from refute.faults import in_references, unknown_column
 from refute.language.conditions import InTable
+from refute.relation.keys.composite import composite
 from refute.relation.keys.encoding import Encoding
 from refute.relation.read.files import read_local
 from refute.relation.types import ColumnType, Family, clash
@@ -72,8 +73,7 @@ def _numbered(own: list[Longs], others: list[Longs]) -> tuple[Longs, Longs]:
     """One number for each row of both tables, equal where all columns are."""
     if len(own) == 1:
         return own[0], others[0]
-    numbers = np.zeros(len(own[0]) + len(others[0]), np.int64)
-    for mine, given in zip(own, others, strict=True):
-        _, codes = np.unique(np.concatenate((mine, given)), return_inverse=True)
-        _, numbers = np.unique(numbers * (int(codes.max(initial=0)) + 1) + codes, return_inverse=True)
+    columns = (np.unique(np.concatenate(pair), return_inverse=True)[1] for pair in zip(own, others, strict=True))
+    sized = ((codes, int(codes.max(initial=0)) + 1) for codes in columns)
+    numbers, _ = composite(sized, len(own[0]) + len(others[0]))
     return numbers[: len(own[0])], numbers[len(own[0]) :]
