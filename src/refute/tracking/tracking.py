@@ -28,9 +28,9 @@ from refute.discovery.work import Budget
 from refute.relation import Relation
 from refute.relation.keys.encoding import Encoding
 from refute.tracking.codes import Longs
-from refute.tracking.judging import CountedSets, Judging
-from refute.tracking.known import NONE, KnownPoints, ascending
-from refute.tracking.maximal_boxes import Maximal
+from refute.tracking.evidence.judging import CountedSets, Judging
+from refute.tracking.evidence.known import NONE, KnownPoints, ascending
+from refute.tracking.evidence.maximal_boxes import Maximal
 from refute.tracking.meeting.cover import Chosen, Cover, met_evidence
 from refute.tracking.meeting.pair_finder import finder_of
 from refute.tracking.meeting.planning import planned

@@ -24,9 +24,9 @@ from refute.spark.tracking.rows import SparkRows
 from refute.spark.tracking.searching import RowsAfter, SparkSearching
 from refute.spark.tracking.tasks import NUMBER
 from refute.tracking.codes import Longs
-from refute.tracking.judging import CountedSets, Judging
-from refute.tracking.known import KnownPoints, ascending
-from refute.tracking.maximal_boxes import Maximal
+from refute.tracking.evidence.judging import CountedSets, Judging
+from refute.tracking.evidence.known import KnownPoints, ascending
+from refute.tracking.evidence.maximal_boxes import Maximal
 from refute.tracking.meeting.cover import Cover
 from refute.tracking.meeting.residual import required, settled
 from refute.tracking.rows import TrackedRows
