@@ -16,6 +16,8 @@ from refute.language.rulebook.rule import Rule, Severity, Status, nulls_of
 from refute.language.rulebook.tolerance import STRICT, Tolerance
 from refute.language.sugar import NotNull
 
+_MAPPED = (RuleKind.MATCHES, RuleKind.ONE_OF)  # kinds that say something of each column
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
@@ -82,6 +84,8 @@ class Entry:
 
     def _value(self) -> object:
         """What is written under its kind: a text, or a mapping where that is easier to read."""
+        if self.kind not in _MAPPED:
+            return self.source
         match parse_kind(self.kind, self.source):
             case Patterns(columns):
                 return dict(columns) if len(dict(columns)) == len(columns) else self.source
