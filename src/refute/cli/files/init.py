@@ -82,7 +82,7 @@ def command(
         )
     about = f"Rules that refute proposed for {data}: {counted_rules(len(found))}."
     notes = [f"Note: {note}." for note in found.notes]
-    text = found.written(schema_line(), about, *notes, *(() if len(found) else _EXAMPLES))
+    text = found.rule_file(schema_line(), about, *notes, *(() if len(found) else _EXAMPLES)).text
     outcome = Exit.PARTIAL if found.partial or not len(found) else Exit.HOLDS  # a file without rules is no rule file
     out.write(text, opened)
     if not options.quiet and not out.is_stdout:

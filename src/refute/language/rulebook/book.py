@@ -200,19 +200,6 @@ class RuleBook:
             write_text(local_path(path), text)
         return text
 
-    def only_where(self, condition: str, n_rows: int) -> RuleBook:
-        """The book about rows that meet a condition, of which there are `n_rows`: shares of these become numbers."""
-        entries = tuple(
-            replace(
-                entry,
-                where=condition if entry.where is None else f"({entry.where}) and ({condition})",
-                tolerance=entry.tolerance.counted(n_rows, single_row=entry.rules()[0].constraint.is_single_row),
-            )
-            for entry in self.entries
-        )
-        rules = tuple(rule for entry in entries for rule in entry.rules(self.dataset.nulls))
-        return RuleBook(rules, entries, self.dataset, self.version)
-
 
 def is_file_like(text: str) -> bool:
     """Whether a text is meant as a path: one line with the suffix of a rule file or table, or the name of a file."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from textwrap import indent
 
 from refute.language.column_rules import AllowedValues, Patterns, References
@@ -76,6 +76,15 @@ class Entry:
                 line=self.line,
             )
             for part in parts
+        )
+
+    def only_where(self, condition: str, n_rows: int) -> Entry:
+        """The entry about rows that meet a condition, of which there are `n_rows`: shares of these become numbers."""
+        single_row = bool(self.tolerance) and self.rules()[0].constraint.is_single_row
+        return replace(
+            self,
+            where=condition if self.where is None else f"({self.where}) and ({condition})",
+            tolerance=self.tolerance.counted(n_rows, single_row=single_row),
         )
 
     def yaml(self) -> str:
