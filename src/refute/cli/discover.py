@@ -156,8 +156,9 @@ def command(
             ending.begin(found.seconds)
         given = any(place is not None and place.is_stdout for place in (out, html_file))
         if not options.quiet and not given:
+            said = text()
             with ending.printing():
-                say(text())
+                say(said)
                 if out is None and len(found):
                     say(f"Next: {again('--out', 'rules.yaml')}   (the rules as a file, to edit and to check)")
         if html_file is not None:
