@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from refute.errors import DataError
 from refute.relation.read.csv_options import USUAL, CsvOptions
-from refute.relation.read.doubts.letters import named_in_vain, wide_letters
+from refute.relation.read.doubts.letters import marked_as_utf8, wide_letters
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +49,9 @@ def _check_header(cells: Sequence[str], taken: Sequence[str], options: CsvOption
     """Raises DataError for a header of another encoding, or whose last quote is never closed."""
     if any("\0" in cell for cell in cells):
         raise wide_letters(file)
-    if not options.is_utf8 and cells[0].startswith(codecs.BOM_UTF8.decode(options.encoding, "replace")):
-        raise named_in_vain(file, options.encoding, f"{file!r} begins with the mark of UTF-8")
+    is_doubted = not (options.is_utf8 or options.as_given)
+    if is_doubted and cells[0].startswith(codecs.BOM_UTF8.decode(options.encoding, "replace")):
+        raise marked_as_utf8(file, options.encoding)
     quote = options.quote
     if quote is None or not any(end in cells[-1] for end in "\r\n"):
         return
