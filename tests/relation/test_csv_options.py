@@ -245,6 +245,27 @@ def test_a_file_in_its_own_encoding_is_read(tmp_path: Path, text: str, encoding:
     assert found["a"].to_pylist() == [text]
 
 
+@pytest.mark.parametrize("header", ["a,b", '"a\n\nb",c', '"a\r\nb",c', "\x0b,\u2028"])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("above", [0, 1, 3])
+def test_empty_lines_above_a_header_are_no_rows(tmp_path: Path, header: str, end: str, above: int) -> None:
+    (tmp_path / "t.csv").write_bytes((above * end + header + end + end + f"1,2{end}").encode())
+    names = next(csv.reader(io.StringIO(header, newline="")))
+    for schema in (None, ", ".join(f"`{name}` bigint" for name in names).replace("\r\n", "\n")):
+        found = read_local(tmp_path / "t.csv", None if schema is None else Schema.of(schema))
+        assert found.column_names == [name.replace("\r\n", "\n") for name in names]
+        assert found.to_pylist() == [dict(zip(found.column_names, (1, 2), strict=True))]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be"])
+@pytest.mark.parametrize("named", ["utf-8", "cp1252"])
+def test_letters_of_several_bytes_are_named_with_how_to_convert_them(tmp_path: Path, encoding: str, named: str) -> None:
+    (tmp_path / "t.csv").write_bytes("a,b\n1,2\n".encode(encoding))
+    likely = encoding.replace("-le", "le").replace("-be", "be")
+    with pytest.raises(DataError, match=f"seems to be {likely.upper()}: .* iconv -f {likely} -t utf-8"):
+        read_local(tmp_path / "t.csv", None, CsvOptions(encoding=named))
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "cp1252"])
 def test_a_file_that_is_not_text_is_named_for_what_it_is(tmp_path: Path, encoding: str) -> None:
     pq.write_table(pa.table({"a": [1]}), tmp_path / "parquet.csv")

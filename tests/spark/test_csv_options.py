@@ -28,6 +28,8 @@ FILES: dict[str, tuple[bytes, dict[str, Any]]] = {
     "the end": (b'a,b\n1,"x"\n"y",', {}),
     "one column": (b"key:value\na:b\n", {"as_given": True}),
     "by chance": ("a,b\nВ»,1\n".encode("cp1251"), {"encoding": "cp1251", "as_given": True}),
+    "empty lines above": (b"\n\na,b\n1,2\n\n", {}),
+    "a broken name": (b'\r\n"a\r\nb",c\r\n1,2\r\n', {}),
     "both": (b"a,b\nNA,1\n3,\n", {"null_values": "NA", "encoding": "latin-1"}),
 }
 
