@@ -80,6 +80,19 @@ def test_both_engines_refuse_in_the_same_words(
     assert said[0] == said[1]
 
 
+@pytest.mark.parametrize("content", ['a,b\n1,"x"y"\n', 'a,b\n1,"z"\n2,"x"y""\n', "a,b\n'x'y,'z'\n", 'a,b\n1,"5" 2"\n'])
+@pytest.mark.parametrize("options", [{}, {"schema": "a bigint, b string"}])
+def test_text_behind_a_closing_quote_is_refused_by_spark(
+    spark: SparkSession, tmp_path: Path, content: str, options: Any
+) -> None:
+    (tmp_path / "t.csv").write_text(content)
+    with pytest.raises(DataError, match="a cell in quotes with more text behind the closing one") as caught:
+        rf.count(str(tmp_path / "t.csv"), "unique(a)", engine="spark", csv={"quote": content[-2]}, **options)
+    assert caught.value.facts["path"] == str(tmp_path / "t.csv")
+    (tmp_path / "t.csv").write_text('a,b\n1,x"y\n2,"x""y"\n3,"""x"\n')
+    assert rf.count(str(tmp_path / "t.csv"), "unique(b)", engine="spark", **options) == 2
+
+
 @pytest.mark.parametrize("options", [{}, {"schema": "a bigint, b string"}])
 def test_an_unclosed_quote_is_refused_with_its_line(spark: SparkSession, tmp_path: Path, options: Any) -> None:
     closed, unclosed = 'a,b\n1,"x\ny"\n2,z\n', 'a,b\n1,"x\ny"\n2,"z\n3,w\n'
