@@ -173,7 +173,8 @@ def in_references(error: RefuteError, names: Sequence[str]) -> RefuteError:
     if "quoted" in facts:  # by columns of the other table, whose names mean nothing in this one
         facts["quoted"] = quotation(*(text for _, text in error.quoted))
     if facts.get("option") in ("delimiter", "encoding"):
-        said = said.replace(csv_advice(str(facts["option"]), str(facts["expected"])), _SAVE_IT)
+        advice = csv_advice(str(facts["option"]), str(facts["expected"]))
+        said = said.replace(f"{advice}, {AS_GIVEN}", _SAVE_IT).replace(advice, _SAVE_IT)
     return type(error)(f"references of {', '.join(names)}: {said}", **facts)
 
 
@@ -191,6 +192,9 @@ def csv_advice(option: str, value: str) -> str:
     given = "\\t" if value == "\t" else value
     flag = f"'{given}'" if option == "delimiter" else given
     return f"pass csv={{{option!r}: {given!r}}} (--{option} {flag})"
+
+
+AS_GIVEN = "or add 'as_given': True to csv= (--csv-as-given) if that is right"
 
 
 _SAVE_IT = "save it with commas and as UTF-8, or as Parquet, because csv= is about the table that is checked"
