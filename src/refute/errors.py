@@ -136,5 +136,5 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 def whole_number(name: str, value: object) -> int:
     """The value of an option that counts something; raises OptionError for anything but an integer."""
     if isinstance(value, bool) or not isinstance(value, SupportsIndex):
-        raise OptionError(f"{name} must be a whole number, not {value!r}", option=name, value=value)
+        raise OptionError(f"{name} must be a whole number, not {value!r}.", option=name, value=value)
     return operator.index(value)

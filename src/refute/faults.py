@@ -53,14 +53,14 @@ def unknown_operator(name: str, known: Iterable[str]) -> RuleError:
     """The error for an operator that the format of a rule does not have."""
     names = tuple(known)
     hint = did_you_mean(name, names) or f" Choose from {', '.join(names)}."
-    return RuleError(f"unknown operator {name!r}.{hint}", value=name, known=names)
+    return RuleError(f"Unknown operator {name!r}.{hint}", value=name, known=names)
 
 
 def unknown_rule(name: str, known: Sequence[str], owner: str) -> OptionError:
     """The error for the name of a rule that a report or a monitor does not have."""
     names = tuple(known)
     hint = did_you_mean(name, names) or f" Its rules are {listed(names)}."
-    return OptionError(f"the {owner} has no rule {name!r}.{hint}", rule=name, known=names)
+    return OptionError(f"The {owner} has no rule {name!r}.{hint}", rule=name, known=names)
 
 
 def unknown_column(
@@ -69,17 +69,17 @@ def unknown_column(
     """The error for a column that the table does not have; `where` says which part of a rule names it."""
     names = tuple(known)
     hint = did_you_mean(name, names) or f" The table has {_columns(names)}."
-    return SchemaError(f"there is no {kind} {name!r}{where}.{hint}", column=name, known=names, rule=rule)
+    return SchemaError(f"There is no {kind} {name!r}{where}.{hint}", column=name, known=names, rule=rule)
 
 
 def repeated_column(name: str) -> SchemaError:
     """The error for two columns of one name."""
-    return SchemaError(f"the table has more than one column {name!r}; rename one of them", column=name)
+    return SchemaError(f"The table has more than one column {name!r}. Rename one of them.", column=name)
 
 
 def repeated_key_column(name: str) -> SchemaError:
     """The error for a key that lists a column twice."""
-    return SchemaError(f"the key column {name!r} is listed twice; list each key column once", column=name)
+    return SchemaError(f"The key column {name!r} is listed twice. List each key column once.", column=name)
 
 
 def unusable_key(name: str) -> SchemaError:
@@ -95,7 +95,7 @@ def no_row_ids(purpose: str, table: str) -> DataError:
     return DataError(
         f"{purpose} needs row ids, and {table} has none: it is not a plain file scan (nor is a Delta or Iceberg table, "
         "whose files may hold deleted rows). Name the columns that identify a row: key=[...], or --key on the command "
-        "line",
+        "line.",
         table=table,
     )
 
@@ -112,7 +112,7 @@ def repeated_key(values: Mapping[str, object], count: int) -> DataError:
     key = tuple(values)
     shared = ", ".join(f"{name} = {value!r}" for name, value in values.items())
     return DataError(
-        f"the key {', '.join(key)} is not unique: {count:,} rows have {shared}; choose columns that identify a row",
+        f"The key {', '.join(key)} is not unique: {count:,} rows have {shared}. Choose columns that identify a row.",
         key=key,
         values=dict(values),
         count=count,
@@ -123,19 +123,19 @@ def repeated_key(values: Mapping[str, object], count: int) -> DataError:
 def no_key_to_update(owner: str) -> OptionError:
     """The error for an update of rows that have numbers only."""
     return OptionError(
-        f"rows have numbers instead of keys here, so none can be updated; give the {owner} a key", option="key"
+        f"Rows have numbers instead of keys here, so none can be updated. Give the {owner} a key.", option="key"
     )
 
 
 def no_key_for_feed(owner: str) -> OptionError:
     """The error for a feed of changes of rows that have numbers only."""
-    return OptionError(f"a feed of changes needs a key to identify rows; give the {owner} one", option="key")
+    return OptionError(f"A feed of changes needs a key to identify rows. Give the {owner} one.", option="key")
 
 
 def no_operations(op: str, known: Sequence[str], where: str = "the feed") -> SchemaError:
     """The error for rows of a feed that do not say what is done with them."""
     return SchemaError(
-        f"{where} has no column {op!r} with its operations; name that column with op=.{did_you_mean(op, known)}",
+        f"{where} has no column {op!r} with its operations. Name that column with op=.{did_you_mean(op, known)}",
         column=op,
         known=tuple(known),
     )
@@ -198,14 +198,14 @@ _SAVE_IT = "save it with commas and as UTF-8, or as Parquet, because csv= is abo
 
 def missing_table(name: str) -> DataError:
     """The error for a name that could be a table's, where there is no such table, nor a file."""
-    return DataError(f"there is no file, folder or table {name!r}", path=name)
+    return DataError(f"There is no file, folder or table {name!r}.", path=name)
 
 
 def unknown_without_spark(name: str) -> EngineError:
     """The error for a name that could be a catalog table's, where there is no such file, and no Spark."""
     return EngineError(
-        f"there is no file or folder {name!r}. If it is a catalog table, Spark can read it: run "
-        "`pip install 'refute[spark]'`",
+        f"There is no file or folder {name!r}. If it is a catalog table, Spark can read it: run "
+        "`pip install 'refute[spark]'`.",
         path=name,
         package="pyspark",
         extra="spark",
@@ -216,7 +216,7 @@ def too_large_without_spark(path: str, size: int) -> EngineError:
     """The error for files that do not fit into memory, where Spark is not installed."""
     return EngineError(
         f"{path!r} has {size / 2**30:,.1f} GB, which is too much for this process: run `pip install 'refute[spark]'` "
-        "to read it with Spark, or choose the engine 'local' to try it here",
+        "to read it with Spark, or choose the engine 'local' to try it here.",
         path=path,
         package="pyspark",
         extra="spark",
@@ -225,7 +225,7 @@ def too_large_without_spark(path: str, size: int) -> EngineError:
 
 def unmatched_glob(path: str) -> DataError:
     """The error for a glob that no file matches."""
-    return DataError(f"no file matches {path!r}", path=path)
+    return DataError(f"No file matches {path!r}.", path=path)
 
 
 def nothing_kept(noun: str, folder: str, manifest: str, hint: str = "") -> DataError:
@@ -258,17 +258,17 @@ def not_utf8(path: str, kind: type[RefuteError] = DataError) -> RefuteError:
 
 def empty_file(path: str) -> DataError:
     """The error for files without a single byte."""
-    return DataError(f"{path!r} is empty", path=path)
+    return DataError(f"{path!r} is empty.", path=path)
 
 
 def empty_path() -> DataError:
     """The error for an empty text where a path or table is meant."""
-    return DataError("the path is empty; give a path, a glob or the name of a catalog table", path="")
+    return DataError("The path is empty. Give a path, a glob or the name of a catalog table.", path="")
 
 
 def without_columns(path: str) -> DataError:
     """The error for files that have rows, but no columns."""
-    return DataError(f"{path!r} has no columns", path=path)
+    return DataError(f"{path!r} has no columns.", path=path)
 
 
 def ragged_row(
@@ -288,19 +288,19 @@ def mixed_line_ends(path: str) -> DataError:
     """The error for a CSV file of which Spark would take the ends of some lines for letters."""
     return DataError(
         f"{path!r} has lines that end in LF and others that end in CR LF, or a cell that ends in CR, and Spark cannot "
-        "tell them apart; end all lines in one way, or use the local engine",
+        "tell them apart. End all lines in one way, or use the local engine.",
         path=path,
     )
 
 
 def mixed_files(path: str, reason: str) -> DataError:
     """The error for files that cannot be read as one table."""
-    return DataError(f"the files of {path!r} do not fit together: {reason}", path=path, reason=reason)
+    return DataError(f"The files of {path!r} do not fit together: {reason}", path=path, reason=reason)
 
 
 def unwritable(path: str, reason: str) -> OptionError:
     """The error for a place where nothing can be written."""
-    return OptionError(f"cannot write to {path!r}: {reason}", path=path, reason=reason)
+    return OptionError(f"Cannot write to {path!r}: {reason}", path=path, reason=reason)
 
 
 def over_input(path: str, flag: str, what: str) -> OptionError:
@@ -321,7 +321,7 @@ def same_output(path: str, flags: Sequence[str]) -> OptionError:
 def already_there(path: str, flag: str) -> OptionError:
     """The error for a file that people may have edited, where a new one would go."""
     return OptionError(
-        f"{path} already exists; add --force to write over it, or name another file with {flag}",
+        f"{path} already exists. Add --force to write over it, or name another file with {flag}.",
         option=flag,
         value=path,
     )

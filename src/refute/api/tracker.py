@@ -102,7 +102,7 @@ class Tracker(Lasting[KeptTracker]):
         if self._ways is not None and self._ways.incdc is not None:
             check_incdc(self._options)
         if self._options.time_limit is not None:
-            raise OptionError("a tracker has to start from all rules; leave time_limit= out", option="time_limit")
+            raise OptionError("A tracker has to start from all rules. Leave time_limit= out.", option="time_limit")
         self._kinds = kinds_of(kinds)
         self._far, here = on_spark_or_here(table, as_key(key), driver_bytes, ways)
         self._state = State([], as_key(key), "auto", 0) if self._far is None else self._far.rows

@@ -290,7 +290,7 @@ def watch(
     check_driver_bytes(driver_bytes)
     if not is_spark(stream):
         raise OptionError(
-            f"a stream is a DataFrame of spark.readStream, not a {type(stream).__name__}",
+            f"A stream is a DataFrame of spark.readStream, not a {type(stream).__name__}.",
             option="stream",
             type=type(stream).__name__,
         )
@@ -360,9 +360,9 @@ def begin(
     if every is not None and not (isinstance(every, int | float) and every >= 0):
         raise wrong_value("every", "a number of seconds", every)
     if once and every is not None:
-        raise OptionError("once and every cannot be used together", option="every", value=every)
+        raise OptionError("Once and every cannot be used together.", option="every", value=every)
     if options.order is not None and options.op is None:
-        raise OptionError("order= needs op=: without operations, no row replaces another", option="order")
+        raise OptionError("order= needs op=: without operations, no row replaces another.", option="order")
     if options.op is not None and not options.key and not (folder / "state").exists():
         raise no_key_for_feed("watch")
     severity = None if fail_on is None else Severity(fail_on)

@@ -69,7 +69,7 @@ class Commands(click.Group):
                 say("", err=True)  # after the ^C of the terminal
             raise click.ClickException("interrupted") from error
         except EOFError as error:  # which click would take for an interruption
-            raise RuntimeError(f"unexpected end of a file: {error}") from error
+            raise RuntimeError(f"Unexpected end of a file: {error}") from error
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

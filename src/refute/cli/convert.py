@@ -115,7 +115,7 @@ def read_header(given: str) -> TableFacts:
         cells = next(csv.reader([given]), [])
     pairs = [_typed(cell.strip()) for cell in cells]
     if not pairs or not all(name for name, _ in pairs):
-        raise OptionError(f"--header must name every column, not {given!r}", option="--header", value=given)
+        raise OptionError(f"--header must name every column, not {given!r}.", option="--header", value=given)
     return TableFacts(tuple(name for name, _ in pairs), tuple(kind for _, kind in pairs))
 
 

@@ -56,7 +56,7 @@ def _checked(place: Place) -> Path:
     """The file to write; raises OptionError where it cannot be on this machine."""
     if place.address is not None:
         raise OptionError(
-            f"--json {place.text}: only Spark can write there; name a file on this machine",
+            f"--json {place.text}: only Spark can write there. Name a file on this machine.",
             option="--json",
             value=place.text,
         )

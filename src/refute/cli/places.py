@@ -66,8 +66,8 @@ class Place:
             return
         if data.session is None:
             raise OptionError(
-                f"{self.flag} {self.text}: only Spark can write there, not --engine local; name a path on this "
-                "machine, or leave out --engine local",
+                f"{self.flag} {self.text}: only Spark can write there, not --engine local. Name a path on this "
+                "machine, or leave out --engine local.",
                 option=self.flag,
                 value=self.text,
             )

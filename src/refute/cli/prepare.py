@@ -61,7 +61,7 @@ def _compile() -> bool:
     for (_, said), code in ended:
         if code:
             reason = said.strip().rpartition("\n")[2]
-            raise EngineError(f"the kernels could not be compiled: {reason}", reason=reason)
+            raise EngineError(f"The kernels could not be compiled: {reason}", reason=reason)
     return any(float(seconds) > 0 for (seconds, _), _ in ended)
 
 
@@ -79,8 +79,8 @@ def _make_archive(options: SharedOptions) -> None:
         there, made = archive.exists, archive.make()
     if not made:
         raise EngineError(
-            f"cannot make the class archive in {archive.folder}: another process is making it, the folder is not "
-            "writable, or this Java does not support such archives. Spark works without it",
+            f"Cannot make the class archive in {archive.folder}: another process is making it, the folder is not "
+            "writable, or this Java does not support such archives. Spark works without it.",
             path=str(archive.folder),
         )
     if not options.quiet:

@@ -135,7 +135,7 @@ def open_data(
     of_spark = bool(options.master or options.remote or options.conf or options.py_files)
     if engine == "local" and of_spark:
         raise OptionError(
-            "--engine local reads DATA in this process, so --master, --remote, --conf and --py-files have no effect",
+            "--engine local reads DATA in this process, so --master, --remote, --conf and --py-files have no effect.",
             option="--engine",
             value="local",
         )

@@ -117,11 +117,11 @@ class Options:
         if self.time_limit is not None and not self.time_limit > 0:
             raise wrong_value("time_limit", "above 0 seconds", self.time_limit)
         if not self.operators:
-            raise OptionError("operators must name at least one comparison", option="operators", value=())
+            raise OptionError("Operators must name at least one comparison.", option="operators", value=())
         if self.error and self.method in (SearchMethod.GUIDED, SearchMethod.HYDRA):
             method = self.method.value
             raise OptionError(
-                f"approximate rules need counts of all pairs; use method='tiles', not {method!r}",
+                f"Approximate rules need counts of all pairs. Use method='tiles', not {method!r}.",
                 option="method",
                 value=method,
             )

@@ -35,10 +35,10 @@ def read_manifest(folder: Path, noun: str) -> dict[str, Any]:
     except (OSError, ValueError, RecursionError) as error:
         raise DataError(f"{path} cannot be read: {error}", path=str(path)) from error
     if not isinstance(held, dict) or not {"refute", "crc", "state"} <= held.keys():
-        raise DataError(f"{path} is not the manifest of a {noun}", path=str(path))
+        raise DataError(f"{path} is not the manifest of a {noun}.", path=str(path))
     refuse_newer(path, held["refute"])
     if not isinstance(held["state"], str) or _checksum(held["state"]) != held["crc"]:
-        raise DataError(f"{path} is damaged: its checksum does not match", path=str(path))
+        raise DataError(f"{path} is damaged: its checksum does not match.", path=str(path))
     body: dict[str, Any] = json.loads(held["state"])
     if (other := body.get("holds", "monitor")) != noun:
         how = "watch" if other == "watch" else f"{str(other).capitalize()}.open"

@@ -64,11 +64,11 @@ def parse(text: str, columns: Collection[str] | None = None) -> DenialConstraint
     The text is a denial constraint, or a short form that stands for exactly one (`unique(id)`, `zip -> city`).
     """
     if not isinstance(text, str):
-        raise RuleError(f"a rule must be a text, not {type(text).__name__}", type=type(text).__name__)
+        raise RuleError(f"A rule must be a text, not {type(text).__name__}.", type=type(text).__name__)
     found = parse_rule(text, columns)
     if len(found) != 1:
         raise RuleSyntaxError(
-            f"{not_one_rule(len(found))}; write it as {len(found)} rules",
+            f"{not_one_rule(len(found))}. Write it as {len(found)} rules.",
             text=text,
             position=0,
         )
@@ -80,7 +80,7 @@ def parse_rule(text: str, columns: Collection[str] | None = None) -> tuple[Denia
     found = parse_statement(text, columns)
     if isinstance(found, NotNull):
         raise RuleSyntaxError(
-            "not_null cannot be written as a denial constraint; use it as a rule", text=text, position=0
+            "not_null cannot be written as a denial constraint. Use it as a rule.", text=text, position=0
         )
     return (found,) if isinstance(found, DenialConstraint) else found.constraints()
 
@@ -144,7 +144,7 @@ def _tree(text: str, start: str) -> Tree[Token]:
         raise RuleSyntaxError(problem, text=text, position=0)
     half = _HALF.search(text)
     if half is not None:
-        raise RuleSyntaxError("this is half a character, which no text has", text=text, position=half.start())
+        raise RuleSyntaxError("This is half a character, which no text has.", text=text, position=half.start())
     try:
         tree = _grammar().parse(text, start=start)
     except UnexpectedToken as error:
@@ -169,7 +169,7 @@ def _check_depth(text: str, tree: Tree[Token]) -> None:
         level = [child for found in level for child in found.children if not isinstance(child, str)]
         depth += 1
         if depth > _MAX_DEPTH:
-            raise RuleSyntaxError("this is nested too deeply", text=text, position=0)
+            raise RuleSyntaxError("This is nested too deeply.", text=text, position=0)
 
 
 def _accepted_after(text: str, start: str) -> set[str]:

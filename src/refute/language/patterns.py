@@ -22,7 +22,7 @@ def whole(pattern: str) -> str:
 def check_pattern(pattern: str) -> None:
     """Raises RuleError for what is not a regular expression of this dialect."""
     if len(pattern) > _MOST_LETTERS:
-        raise RuleError(f"this regular expression has more than {_MOST_LETTERS:,} characters", most=_MOST_LETTERS)
+        raise RuleError(f"This regular expression has more than {_MOST_LETTERS:,} characters.", most=_MOST_LETTERS)
     reason = _wrong(pattern) or _wrong(whole(pattern))
     if reason is None:
         return

@@ -101,7 +101,7 @@ def operations_of(words: pa.ChunkedArray) -> Any:
         word = shown(words[row])
         hint = did_you_mean(word, OPERATIONS) if isinstance(word, str) else ""
         raise DataError(
-            f"row {row:,} of the feed has the operation {word!r}, which must be {any_of(OPERATIONS)}.{hint}",
+            f"Row {row:,} of the feed has the operation {word!r}, which must be {any_of(OPERATIONS)}.{hint}",
             row=row,
             value=word,
             known=OPERATIONS,
@@ -130,12 +130,12 @@ def _ranks(relation: Relation, operations: Any, column: str | None) -> Any:
         held = relation.column(column)
         if held.null_count:
             row = int(np.flatnonzero(np.asarray(held.is_null()))[0])
-            raise DataError(f"row {row:,} of the feed has no value in {column!r}, its order", row=row, column=column)
+            raise DataError(f"Row {row:,} of the feed has no value in {column!r}, its order.", row=row, column=column)
         try:
             turn = np.asarray(pc.rank(held.combine_chunks(), tiebreaker="dense")).astype(np.int64)
         except pa.ArrowNotImplementedError as error:
             raise SchemaError(
-                f"changes cannot be put in order by {column!r}, which holds {held.type}",
+                f"Changes cannot be put in order by {column!r}, which holds {held.type}.",
                 column=column,
                 type=str(held.type),
             ) from error

@@ -62,14 +62,14 @@ def _seen(folder: Path, body: dict[str, Any], verify: bool) -> Overview:
         path = folder / entry["file"]
         size = path.stat().st_size
         if size != entry["bytes"]:
-            raise DataError(f"{path} is damaged: it has {size:,} bytes instead of {entry['bytes']:,}", path=str(path))
+            raise DataError(f"{path} is damaged: it has {size:,} bytes instead of {entry['bytes']:,}.", path=str(path))
         if (verify or entry is body["rules"]) and checksum(path) != entry["crc"]:
-            raise DataError(f"{path} is damaged: its checksum does not match", path=str(path))
+            raise DataError(f"{path} is damaged: its checksum does not match.", path=str(path))
     stated = described(folder)
     sizes = {path.name: path.stat().st_size for path in folder.iterdir() if path.is_file()}
     logs = [size for name, size in sizes.items() if name.startswith("log-")]
     if not logs:
-        raise DataError(f"{folder} has no log, so commits are missing", path=str(folder))
+        raise DataError(f"{folder} has no log, so commits are missing.", path=str(folder))
     return Overview(
         folder,
         VERSION,  # newer ones are refused, and there is no older one

@@ -242,7 +242,7 @@ def read_rules(folder: Path, entry: Entry) -> tuple[Any, ...]:
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}", path=str(path)) from error
     if found != entry["crc"]:
-        raise DataError(f"{path} is damaged: its checksum does not match", path=str(path))
+        raise DataError(f"{path} is damaged: its checksum does not match.", path=str(path))
     return tuple(RuleBook.of(str(path)))
 
 

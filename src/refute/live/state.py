@@ -81,7 +81,7 @@ class State:
     def known_schema(self) -> pa.Schema:
         """The same; raises DataError before the first rows have come."""
         if self.frame is None:
-            raise DataError("the monitor has no rows yet; insert some first")
+            raise DataError("The monitor has no rows yet. Insert some first.")
         return self.frame.schema
 
     @property
@@ -284,9 +284,9 @@ class State:
         wrong = (numbers < 0) | (numbers >= self.next_slot)
         wrong |= self.alive[np.where(wrong, 0, numbers)] == 0
         for row in numbers[wrong][:1]:
-            raise DataError(f"there is no row {row:,}. Nothing was changed", row=int(row))
+            raise DataError(f"There is no row {row:,}. Nothing was changed.", row=int(row))
         for row in numbers[repeated(numbers[:, None])][:1]:
-            raise DataError(f"row {row:,} is listed more than once. Nothing was changed", row=int(row))
+            raise DataError(f"Row {row:,} is listed more than once. Nothing was changed.", row=int(row))
         return numbers
 
     def _asked(

@@ -115,8 +115,8 @@ def exact_type(formula: Formula, type_of: TypeOf) -> Exact:
             found = exact_result(first, sign, second)
             if found is None:
                 raise SchemaError(
-                    f"{spelled(formula)} may need more than {MOST_DIGITS} digits, by the types of its columns; give "
-                    "them narrower types, such as int or decimal(10,2), with a schema or a cast",
+                    f"{spelled(formula)} may need more than {MOST_DIGITS} digits, by the types of its columns. Give "
+                    "them narrower types, such as int or decimal(10,2), with a schema or a cast.",
                     most=MOST_DIGITS,
                 )
             return found
@@ -165,8 +165,8 @@ def moment_of(formula: Formula, type_of: TypeOf) -> tuple[ColumnType, int]:
                 kind, seconds = moment_of(left, type_of)
                 if kind.family is Family.DATE and right.seconds % Unit.DAY.value:
                     raise SchemaError(
-                        f"column {kind} holds dates, which {spelled(formula)} would move by less than a day; cast it "
-                        "to a timestamp",
+                        f"Column {kind} holds dates, which {spelled(formula)} would move by less than a day. Cast it "
+                        "to a timestamp.",
                         column=kind.name,
                     )
                 return kind, seconds + (right.seconds if sign is Sign.PLUS else -right.seconds)
@@ -193,7 +193,7 @@ def _of_column(kind: pa.DataType) -> Exact:
 
 
 def _misfit(formula: Formula, kinds: list[ColumnType], reason: str) -> SchemaError:
-    return SchemaError(f"cannot compute {spelled(formula)}: {reason}", columns=tuple(kind.name for kind in kinds))
+    return SchemaError(f"Cannot compute {spelled(formula)}: {reason}", columns=tuple(kind.name for kind in kinds))
 
 
 def _these(kinds: list[ColumnType]) -> str:

@@ -112,8 +112,8 @@ class Baseline:
         if report.data.key != self.key:
             then, now = (", ".join(key) or "none" for key in (self.key, report.data.key))
             raise DataError(
-                f"the key of the baseline is {then}, and that of this check {now}; use the same key, or write the "
-                "baseline again",
+                f"The key of the baseline is {then}, and that of this check {now}. Use the same key, or write the "
+                "baseline again.",
                 key=self.key,
             )
         rule = self.rules.get(result.name)
@@ -169,8 +169,8 @@ def _clashes(report: Report, result: RuleResult) -> Counter[str]:
     for number, rows in enumerate(_rows(report, result, most + 1)):
         if number == most:
             raise OptionError(
-                f"rule {result.name!r} has more than {MOST:,} violations, too many to name in a baseline; give it a "
-                "tolerance instead",
+                f"Rule {result.name!r} has more than {MOST:,} violations, too many to name in a baseline. Give it a "
+                "tolerance instead.",
                 rule=result.name,
                 most=MOST,
             )

@@ -53,7 +53,7 @@ class FileBatch:
             whole = pa.concat_tables(tables, promote_options="permissive")
         except pa.ArrowException as error:  # of the order of changes alone, as all else has the known types
             raise SchemaError(
-                f"files of batch {self.intake.batch:,} have different types in {self.intake.order!r}, the order of "
+                f"Files of batch {self.intake.batch:,} have different types in {self.intake.order!r}, the order of "
                 f"changes: {error}",
                 column=self.intake.order,
                 reason=str(error),

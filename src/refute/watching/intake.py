@@ -91,7 +91,7 @@ def with_words(fit: pa.Table, feed: pa.Table, intake: Intake) -> pa.Table:
     if order is not None and order not in fit.column_names and len(feed):
         if order not in feed.column_names:
             raise SchemaError(
-                f"batch {intake.batch:,} lacks the column {order!r}, which the order of changes reads."
+                f"Batch {intake.batch:,} lacks the column {order!r}, which the order of changes reads."
                 f"{did_you_mean(order, feed.column_names)}",
                 column=order,
                 known=tuple(feed.column_names),
@@ -122,8 +122,8 @@ def refuse_lost(rules: Sequence[Rule], key: Sequence[str], lost: Mapping[str, in
     for name, reader in read_by(rules, key).items():
         if name in lost:
             raise SchemaError(
-                f"{reader} reads the column {name!r}, which the rows since batch {lost[name]:,} do not have; start a "
-                "new state for this rule",
+                f"{reader} reads the column {name!r}, which the rows since batch {lost[name]:,} do not have. Start a "
+                "new state for this rule.",
                 column=name,
             )
 

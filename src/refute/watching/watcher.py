@@ -213,7 +213,7 @@ class Watcher:
                 return None
             if self.batch is not None:
                 raise OptionError(
-                    f"{self.places.folder} already has rows from its stream, so it cannot start from a table",
+                    f"{self.places.folder} already has rows from its stream, so it cannot start from a table.",
                     option="bootstrap",
                     path=str(self.places.folder),
                 )
@@ -239,7 +239,7 @@ class Watcher:
 
     def _closing_on_failure(self, act: Any) -> Any:
         if self._closed:
-            raise OptionError(f"the watch in {self.places.folder} is closed; start it again", type=WATCH.noun)
+            raise OptionError(f"The watch in {self.places.folder} is closed. Start it again.", type=WATCH.noun)
         try:
             with keeping(self.places.folder, WATCH.noun):
                 return act()
@@ -333,7 +333,7 @@ class Watcher:
         if not self.key:
             if asked:
                 raise OptionError(
-                    "rows on the executors need a key; name it with key=, or use a larger driver_bytes",
+                    "Rows on the executors need a key. Name it with key=, or use a larger driver_bytes.",
                     option="driver_bytes",
                     value=self.options.driver_bytes,
                 )

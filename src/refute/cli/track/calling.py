@@ -95,7 +95,7 @@ def command(
     given, written = Schema.of(schema, header=header), CsvOptions.of(csv)
     _refuse(options, data, changes, append)
     if out is not None and out.is_stdout:
-        raise OptionError("--out needs a file; use --json - for standard output", option="--out", value="-")
+        raise OptionError("--out needs a file. Use --json - for standard output.", option="--out", value="-")
     require_all([out, json_file], Opened(""))
     asked = {name: value for name, value in searching.items() if value is not None}
     asked |= {name: _names(asked[name]) for name in ("columns", "kinds") if name in asked}
@@ -105,7 +105,7 @@ def command(
     begun = (folder / _MANIFEST).exists()
     if changes and not begun:
         raise OptionError(
-            f"there is no tracker in {state} to apply changes to; the first call needs a whole table",
+            f"There is no tracker in {state} to apply changes to; the first call needs a whole table.",
             option="--changes",
             path=state,
         )
@@ -135,14 +135,14 @@ def command(
 def _refuse(options: SharedOptions, data: str | None, changes: bool, append: bool) -> None:
     if options.master or options.remote or options.conf or options.py_files:
         raise OptionError(
-            "a tracker reads DATA in this process, so --master, --remote, --conf and --py-files have no effect",
+            "A tracker reads DATA in this process, so --master, --remote, --conf and --py-files have no effect.",
             option="--master",
         )
     if changes and append:
-        raise OptionError("--changes and --append cannot be used together", option="--changes")
+        raise OptionError("--changes and --append cannot be used together.", option="--changes")
     if data is None and (changes or append):
         flag = "--changes" if changes else "--append"
-        raise OptionError(f"{flag} needs DATA", option=flag)
+        raise OptionError(f"{flag} needs DATA.", option=flag)
 
 
 def _names(text: str) -> list[str]:

@@ -85,7 +85,7 @@ def address_of(text: str) -> tuple[str, int]:
     host, _, port = text.rpartition(":")
     if not port.isdigit() or int(port) > 65535:
         raise OptionError(
-            f"--serve {text}: give a port such as 8080, or HOST:PORT for other machines", option="--serve", value=text
+            f"--serve {text}: give a port such as 8080, or HOST:PORT for other machines.", option="--serve", value=text
         )
     return host or _LOOPBACK, int(port)
 

@@ -38,7 +38,7 @@ class Webhook:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.netloc:
             raise OptionError(
-                f"--webhook {url}: give an address such as https://host/path", option="--webhook", value=url
+                f"--webhook {url}: give an address such as https://host/path.", option="--webhook", value=url
             )
         self._url = url
         self._kept = kept
@@ -59,7 +59,7 @@ class Webhook:
                 if self._waiting.qsize() >= _WAITING:
                     with contextlib.suppress(queue.Empty):
                         self._waiting.get_nowait()
-                    self._warn(f"--webhook {self._url}: more than {_WAITING} changes wait; the oldest is dropped")
+                    self._warn(f"--webhook {self._url}: more than {_WAITING} changes wait; the oldest is dropped.")
                 self._waiting.put((name, {"rule": name, "batch": batch, "time": time_of, **state}))
 
     def close(self, patience: float = 10.0) -> None:
@@ -69,7 +69,7 @@ class Webhook:
         self._stopping.set()
         self._thread.join(self._patience)
         if self._thread.is_alive():
-            self._warn(f"--webhook {self._url}: the server did not answer until the command ended")
+            self._warn(f"--webhook {self._url}: the server did not answer until the command ended.")
 
     def _run(self) -> None:
         told = _read(self._kept)
@@ -77,7 +77,7 @@ class Webhook:
             name, body = change
             problem = self._posted(json.dumps(body).encode())
             if problem is not None:
-                self._warn(f"--webhook {self._url}: {problem}; gave up on {name!r}")
+                self._warn(f"--webhook {self._url}: {problem}; gave up on {name!r}.")
                 continue
             told[name] = body["state"]
             try:

@@ -51,7 +51,7 @@ def fitted(table: SearchedTable, space: PredicateSpace, options: Options) -> Pre
     for slot in space.slots:
         if slot.kind.nulls is not nulls:
             raise OptionError(
-                f"the given space was made for nulls={slot.kind.nulls.value!r}, not for {nulls.value!r}",
+                f"The given space was made for nulls={slot.kind.nulls.value!r}, not for {nulls.value!r}.",
                 option="nulls",
                 value=nulls.value,
                 expected=slot.kind.nulls.value,
@@ -59,7 +59,7 @@ def fitted(table: SearchedTable, space: PredicateSpace, options: Options) -> Pre
         for name in slot.columns:
             if name not in table.names:
                 raise OptionError(
-                    f"the given space uses column {name!r}, which the table does not have",
+                    f"The given space uses column {name!r}, which the table does not have.",
                     column=name,
                     known=tuple(table.names),
                 )
@@ -77,13 +77,13 @@ def _check_types(table: SearchedTable, slot: Slot) -> None:
     if Family.UNSUPPORTED in families or clash(families[0], families[-1]) is not None:
         right = other[0] if other else slot.right.value if isinstance(slot.right, Constant) else left
         raise OptionError(
-            f"the given space compares {left} with {right}, which cannot be compared", columns=slot.columns
+            f"The given space compares {left} with {right}, which cannot be compared.", columns=slot.columns
         )
     if slot.kind.is_ordered and not all(
         is_ordered(table, kind.name) for kind in (left, *other) if kind.family is not Family.NULL
     ):
         raise OptionError(
-            f"the given space orders column {left}, which holds no numbers, dates or timestamps",
+            f"The given space orders column {left}, which holds no numbers, dates or timestamps.",
             column=left.name,
             type=str(left.arrow_type),
         )

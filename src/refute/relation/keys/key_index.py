@@ -101,7 +101,7 @@ class KeyIndex:
             key = ", ".join(f"{name} = {shown(columns[name][int(places[0])])!r}" for name in self.names)
             others = len(places) - 1
             more = "" if others == 0 else f"; the same is true of {plural(others, 'other key')}"
-            raise DataError(f"the key {key} {what}{more}", key=self.names, rows=places[:3].tolist())
+            raise DataError(f"The key {key} {what}{more}", key=self.names, rows=places[:3].tolist())
 
 
 def is_repeat(numbers: Longs) -> NDArray[np.bool_]:
@@ -128,7 +128,7 @@ def keys_of(ids: object, kinds: Mapping[str, pa.DataType]) -> dict[str, Column]:
             held = _parts(pa.array(ids, pa.struct(list(plain.items())) if len(names) > 1 else plain[names[0]]), names)
         except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
             raise SchemaError(
-                f"the given keys do not fit the type of {', '.join(names)}: {error}",
+                f"The given keys do not fit the type of {', '.join(names)}: {error}",
                 key=tuple(names),
                 reason=str(error),
             ) from error

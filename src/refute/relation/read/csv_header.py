@@ -62,8 +62,8 @@ def _check_header(cells: Sequence[str], taken: Sequence[str], options: CsvOption
 
 def _unclosed(file: str, line: int) -> DataError:
     return DataError(
-        f"{file}:{line}: a quote that opens in the header is never closed; close it, or choose another quote "
-        "character, or none, with the options for CSV",
+        f"{file}:{line}: a quote that opens in the header is never closed. Close it, or choose another quote "
+        "character, or none, with the options for CSV.",
         path=file,
         line=line,
     )
@@ -87,14 +87,14 @@ def listed(names: Sequence[str], most: int = 20) -> str:
 
 def no_header(file: str) -> DataError:
     """The error for a file without even a header."""
-    return DataError(f"{file!r} is empty: a CSV file begins with a line of column names", path=file)
+    return DataError(f"{file!r} is empty: a CSV file begins with a line of column names.", path=file)
 
 
 def other_header(file: str, names: Sequence[str], first: str, expected: Sequence[str]) -> DataError:
     """The error for files that do not have the same columns."""
     return DataError(
-        f"the columns of {file!r} ({listed(names)}) are not those of {first!r} ({listed(expected)}); "
-        "files that are read together need the same header",
+        f"The columns of {file!r} ({listed(names)}) are not those of {first!r} ({listed(expected)}); "
+        "files that are read together need the same header.",
         path=file,
         columns=tuple(names),
         expected=tuple(expected),

@@ -137,8 +137,8 @@ def _cell(value: Any, name: str, file: Path) -> str | None:
     if value is None or isinstance(value, str):
         return value
     raise DataError(
-        f"column {name!r} of {str(file)!r} has nested values, which cannot be read with a schema in this process; "
-        "leave it out, or read the file with Spark",
+        f"Column {name!r} of {str(file)!r} has nested values, which cannot be read with a schema in this process. "
+        "Leave it out, or read the file with Spark.",
         column=name,
         path=str(file),
     )

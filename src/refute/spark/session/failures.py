@@ -125,8 +125,8 @@ def _missing_path(found: re.Match[str], text: str, what: str | None) -> RefuteEr
 def _header(found: re.Match[str], text: str, what: str | None) -> RefuteError:
     names, expected = (tuple(part.strip().split(", ")) for part in found.groups())
     return DataError(
-        f"the columns of {_file(text, what)} ({', '.join(names)}) are not those of the other files or of the given "
-        f"schema ({', '.join(expected)})",
+        f"The columns of {_file(text, what)} ({', '.join(names)}) are not those of the other files or of the given "
+        f"schema ({', '.join(expected)}).",
         path=_path(text, what),
         columns=names,
         expected=expected,
@@ -166,24 +166,24 @@ def _table(found: re.Match[str], text: str, what: str | None) -> RefuteError:
 def _same_name(found: re.Match[str], text: str, what: str | None) -> RefuteError:
     where = "the DataFrame" if what is None else repr(what)
     return DataError(
-        f"{where} has two columns {found.group(1)!r}, or two that differ only by case, which Spark cannot distinguish; "
-        "rename one of them",
+        f"{where} has two columns {found.group(1)!r}, or two that differ only by case, which Spark cannot distinguish. "
+        "Rename one of them.",
         column=found.group(1),
     )
 
 
 def _times(found: re.Match[str], text: str, what: str | None) -> RefuteError:
     return SchemaError(
-        f"a column{_of(what)} has Spark's type TIME, which this session has switched off; set "
-        "spark.sql.timeType.enabled to true, or leave the column out",
+        f"A column{_of(what)} has Spark's type TIME, which this session has switched off. Set "
+        "spark.sql.timeType.enabled to true, or leave the column out.",
         table=what,
     )
 
 
 def _no_such_type(found: re.Match[str], text: str, what: str | None) -> RefuteError:
     return DataError(
-        f"Spark has no type for a column of {_file(text, what)} ({found.group(1)}); write it in another type, or use "
-        "engine='local'",
+        f"Spark has no type for a column of {_file(text, what)} ({found.group(1)}). Write it in another type, or use "
+        "engine='local'.",
         path=_path(text, what),
         type=found.group(1),
     )
@@ -194,40 +194,40 @@ def _scheme(found: re.Match[str], text: str, what: str | None) -> RefuteError:
     scheme = scheme or (urlsplit(what).scheme if what is not None else "") or "such"
     why = f" (it lacks the class {lacking})" if lacking else ""
     return DataError(
-        f"Spark has no file system for {scheme}:// addresses{why}; add one, as with --conf spark.jars.packages=..., "
-        "or name another place",
+        f"Spark has no file system for {scheme}:// addresses{why}. Add one, as with --conf spark.jars.packages=..., "
+        "or name another place.",
         address=what,
     )
 
 
 def _memory(found: re.Match[str], text: str, what: str | None) -> RefuteError:
     return EngineError(
-        f"Spark ran out of memory{_on(what)}; give its executors more (spark.executor.memory, or spark.driver.memory "
-        "where it runs locally), or split the data into more tasks (spark.sql.shuffle.partitions)",
+        f"Spark ran out of memory{_on(what)}. Give its executors more (spark.executor.memory, or spark.driver.memory "
+        "where it runs locally), or split the data into more tasks (spark.sql.shuffle.partitions).",
         table=what,
     )
 
 
 def _lost(found: re.Match[str], text: str, what: str | None) -> RefuteError:
-    return EngineError(f"lost the connection to Spark{_on(what)}: {_gist(text)}", table=what, reason=_gist(text))
+    return EngineError(f"Lost the connection to Spark{_on(what)}: {_gist(text)}", table=what, reason=_gist(text))
 
 
 def _layout(found: re.Match[str], text: str, what: str | None) -> RefuteError:
     return LayoutChangedError(
         f"Spark has split the input{_of(what)} differently than before (the cluster or a setting changed), so row "
-        "positions are no longer valid; run again, or give a key",
+        "positions are no longer valid. Run again, or give a key.",
         table=what,
     )
 
 
 def _lost_rows(found: re.Match[str], text: str, what: str | None) -> RefuteError:
-    return LayoutChangedError(f"Spark lost an executor that held rows{_of(what)}; run again, or give a key", table=what)
+    return LayoutChangedError(f"Spark lost an executor that held rows{_of(what)}. Run again, or give a key.", table=what)
 
 
 def _cancelled(found: re.Match[str], text: str, what: str | None) -> RefuteError:
     group = re.search(r"part of cancelled job group (.+?) SQLSTATE", text)
     with_group = f", with the job group {group.group(1)!r}" if group else ""
-    return JobsCancelledError(f"the Spark jobs{_on(what)} were cancelled{with_group}", table=what)
+    return JobsCancelledError(f"The Spark jobs{_on(what)} were cancelled{with_group}", table=what)
 
 
 def _import(found: re.Match[str], text: str, what: str | None) -> RefuteError:

@@ -98,7 +98,7 @@ class JobCrew:
 
         def asked() -> T:
             if any(event.is_set() for event in self._around.stopped):
-                raise _NotBegunError("the Spark jobs were cancelled")
+                raise _NotBegunError("The Spark jobs were cancelled.")
             _AROUND.set(self._around)
             self._tag.put()
             _describe(self._session, self._around.description, what)

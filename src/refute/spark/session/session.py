@@ -90,7 +90,7 @@ def _submitted(settings: Mapping[str, str]) -> SparkSession:
     """The session of a program that spark-submit has started: its command line says where Spark runs."""
     for name in OF_THE_DRIVERS_JAVA:
         if name in settings:
-            raise OptionError(f"the driver has already started without {name!r}; pass it to spark-submit", option=name)
+            raise OptionError(f"The driver has already started without {name!r}. Pass it to spark-submit.", option=name)
     with calm():
         try:
             return SparkSession.builder.config(map=dict(settings)).getOrCreate()
@@ -112,7 +112,7 @@ def start(
     """A new session whose driver runs in this Java with these options; `settings` are Spark's own."""
     if not re.match(r"local(-cluster)?(\[[^\]]+\])?$|yarn$|(spark|k8s)://.", master):
         raise EngineError(
-            f"{master!r} is not a Spark master; masters are local[N], spark://host:port, k8s://host:port and yarn",
+            f"{master!r} is not a Spark master; masters are local[N], spark://host:port, k8s://host:port and yarn.",
             address=master,
         )
     for host, port in _addresses(master, "spark", 7077):
@@ -155,7 +155,7 @@ def start(
 def _connect(remote: str) -> SparkSession:
     if not remote.startswith("sc://"):
         raise EngineError(
-            f"{remote!r} is not the address of a Spark Connect server; write it as sc://host:port", address=remote
+            f"{remote!r} is not the address of a Spark Connect server. Write it as sc://host:port.", address=remote
         )
     for host, port in _addresses(remote, "sc", CONNECT_PORT):
         _require_answer(host, port, f"Spark Connect server {remote!r}")
@@ -197,8 +197,8 @@ def require_free(port: int) -> None:
         socket.create_server(("", port)).close()
     except OSError as error:
         raise EngineError(
-            f"port {port} is in use, and PySpark cannot start a local Spark Connect server on another. If one is "
-            "running there, connect to it with 'sc://localhost'; otherwise give a master such as 'local[*]'",
+            f"Port {port} is in use, and PySpark cannot start a local Spark Connect server on another. If one is "
+            "running there, connect to it with 'sc://localhost'; otherwise give a master such as 'local[*]'.",
             address=f"localhost:{port}",
         ) from error
 

@@ -39,7 +39,7 @@ def adjust(session: SparkSession, settings: Mapping[str, str], where: str) -> No
 
 def _refused(name: str, where: str) -> OptionError:
     return OptionError(
-        f"{where} accepts the setting {name!r} only when it starts, or does not know it; set it there, or leave it out",
+        f"{where} accepts the setting {name!r} only when it starts, or does not know it. Set it there, or leave it out.",
         option=name,
     )
 
@@ -49,7 +49,7 @@ def check_files(paths: Sequence[str]) -> None:
     for path in paths:
         if not path.lower().endswith(_SUFFIXES):
             raise OptionError(
-                f"{path!r} is not a Python file for executors; their names end in {any_of(_SUFFIXES)}",
+                f"{path!r} is not a Python file for executors; their names end in {any_of(_SUFFIXES)}.",
                 option="py_files",
                 path=path,
             )
@@ -64,5 +64,5 @@ def add_files(session: SparkSession, paths: Sequence[str]) -> None:
             session.addArtifacts(*paths, pyfile=True)
     except (PySparkException, Py4JError, OSError, ValueError) as error:
         raise EngineError(
-            f"cannot send {', '.join(paths)} to Spark's executors: {error}", paths=tuple(paths), reason=str(error)
+            f"Cannot send {', '.join(paths)} to Spark's executors: {error}", paths=tuple(paths), reason=str(error)
         ) from error

@@ -138,13 +138,13 @@ _HELD_AS = {
 def _spark_type(field: pa.Field) -> DataType:
     try:
         if pt.is_decimal(field.type) and field.type.scale < 0:  # for which it has not the digits
-            raise ValueError(f"{field.type} has more than 38 digits")
+            raise ValueError(f"{field.type} has more than 38 digits.")
         kind = from_arrow_type(field.type, prefer_timestamp_ntz=True)
         arrow_type(kind)  # a decimal of more digits than Spark has is found only by the way back
         return kind
     except (PySparkException, ValueError) as error:
         raise DataError(
-            f"Spark has no type for the column {field.name!r} ({field.type}); leave it out",
+            f"Spark has no type for the column {field.name!r} ({field.type}). Leave it out.",
             column=field.name,
             type=str(field.type),
         ) from error

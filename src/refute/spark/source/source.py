@@ -306,15 +306,15 @@ class SparkSource:
         for name in names:
             if name.lower() == ROW_COLUMN or name.lower().startswith(RESERVED):
                 raise DataError(
-                    f"{self.name} has a column {name!r}, a name that Refute reserves; rename it", column=name
+                    f"{self.name} has a column {name!r}, a name that Refute reserves. Rename it.", column=name
                 )
             same = name if self._naming.is_case_sensitive else name.lower()
             if seen.get(same) == name:
                 raise repeated_column(name)
             if same in seen:
                 raise DataError(
-                    f"{self.name} has columns {seen[same]!r} and {name!r}, which Spark cannot distinguish; "
-                    "rename one of them",
+                    f"{self.name} has columns {seen[same]!r} and {name!r}, which Spark cannot distinguish. "
+                    "Rename one of them.",
                     columns=(seen[same], name),
                 )
             seen[same] = name

@@ -170,10 +170,10 @@ def checked_rows(path: Path) -> int:
     """How many lines a file of a piece has; raises DataError where it is not as it was written."""
     known = _NAME.fullmatch(path.name)
     if known is None:
-        raise DataError(f"{path} is not a file of this table", path=str(path))
+        raise DataError(f"{path} is not a file of this table.", path=str(path))
     try:
         if checksum(path) != int(known[1], 16):
-            raise DataError(f"{path} is damaged: its checksum does not match", path=str(path))
+            raise DataError(f"{path} is damaged: its checksum does not match.", path=str(path))
         return int(parquet.read_metadata(path).num_rows)
     except (OSError, pa.ArrowException) as error:
         raise unreadable(path, error) from error

@@ -51,7 +51,7 @@ def named_in_vain(path: str, encoding: str, found: str = "") -> DataError:
     """The error for a file that is UTF-8, where another encoding was named."""
     found = found or f"all of {path!r} is UTF-8"
     return DataError(
-        f"{found}, and {encoding} was named: leave the encoding out",
+        f"{found}, and {encoding} was named: leave the encoding out.",
         path=path,
         option="encoding",
         value=encoding,
@@ -63,7 +63,7 @@ def not_encoded(path: str, encoding: str, sample: bytes = b"") -> DataError:
     """The error for a file whose bytes are not text of its encoding, with the one that it likely has."""
     if encoding != "utf-8":
         return DataError(
-            f"cannot read {path!r}: it has bytes that {encoding} does not have; pass another encoding",
+            f"Cannot read {path!r}: it has bytes that {encoding} does not have. Pass another encoding.",
             path=path,
             value=encoding,
         )
@@ -73,7 +73,7 @@ def not_encoded(path: str, encoding: str, sample: bytes = b"") -> DataError:
         return wide_letters(path)
     likely = "cp1252" if _UNKNOWN not in "".join(_letter(b) for b in set(sample)) else "latin-1"
     return DataError(
-        f"cannot read {path!r}: it is not UTF-8 text; it may be {likely}: {csv_advice('encoding', likely)}",
+        f"Cannot read {path!r}: it is not UTF-8 text; it may be {likely}: {csv_advice('encoding', likely)}",
         path=path,
         option="encoding",
         expected=likely,
@@ -83,7 +83,7 @@ def not_encoded(path: str, encoding: str, sample: bytes = b"") -> DataError:
 def wide_letters(path: str, likely: str = "utf-16") -> DataError:
     """The error for a file with more than one byte for every letter."""
     hint = f"it seems to be {likely.upper()}: convert it first, as by iconv -f {likely} -t utf-8"
-    return DataError(f"cannot read {path!r}: it is not UTF-8 text; {hint}", path=path, expected=likely)
+    return DataError(f"Cannot read {path!r}: it is not UTF-8 text; {hint}", path=path, expected=likely)
 
 
 def _letter(byte: int) -> str:
