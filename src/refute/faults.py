@@ -7,46 +7,46 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from numbers import Number
 
-from refute.errors import DataError, EngineError, OptionError, RefuteError, RuleError, SchemaError, did_you_mean
+from refute.errors import DataError, EngineError, OptionError, RefuteError, RuleError, SchemaError, did_you_mean, ended
 
 _MOST_NAMES = 12
 _LONGEST_LINE = 300
 _NOT_JSON = {  # by how Python's own messages begin
-    "Expecting property name": "a name in double quotes is missing",
-    "Illegal trailing comma": "nothing follows a comma",
-    "Expecting ',' delimiter": "a comma or a closing bracket is missing",
-    "Expecting ':' delimiter": "a colon is missing after a name",
-    "Expecting value": "a value is missing",
-    "Extra data": "there is more text after the end",
-    "Unterminated string": "a quote is opened here and never closed",
-    "Invalid control character": "a string has a line break or another character that must be written with a \\",
+    "Expecting property name": "A name in double quotes is missing",
+    "Illegal trailing comma": "Nothing follows a comma",
+    "Expecting ',' delimiter": "A comma or a closing bracket is missing",
+    "Expecting ':' delimiter": "A colon is missing after a name",
+    "Expecting value": "A value is missing",
+    "Extra data": "There is more text after the end",
+    "Unterminated string": "A quote is opened here and never closed",
+    "Invalid control character": "A string has a line break or another character that must be written with a \\",
     "Invalid \\": "JSON does not allow what follows a \\",
 }
 _LONGEST_ROW = 96  # of which Arrow shows no more
 
 
 def wrong_value(option: str, expected: str, value: object, hint: str = "") -> OptionError:
-    """The error for an option with a value that it does not take; `expected` follows "must be"."""
+    """The error for an option with a value that it does not take; `expected` follows "must be", `hint` the sentence."""
     shown = str(value) if isinstance(value, Number) else repr(value)
-    return OptionError(f"{option} must be {expected}, not {shown}{hint}", option=option, value=value)
+    return OptionError(f"{option} must be {expected}, not {shown}.{hint}", option=option, value=value)
 
 
 def unknown_choice(option: str, value: object, known: Iterable[str]) -> OptionError:
     """The error for an option that takes one of a few words."""
     names = tuple(known)
-    error = wrong_value(option, any_of(map(repr, names)), value, f".{did_you_mean(str(value), names)}")
+    error = wrong_value(option, any_of(map(repr, names)), value, did_you_mean(str(value), names))
     error.facts["known"] = names
     return error
 
 
-def several_rules(names: Sequence[str], hint: str = "give one of them, or use check() for all") -> RuleError:
+def several_rules(names: Sequence[str], hint: str = "Give one of them, or use check() for all.") -> RuleError:
     """The error for several rules, or none, where one is expected."""
-    return RuleError(f"{not_one_rule(len(names))} ({', '.join(names)}); {hint}", rules=tuple(names), count=len(names))
+    return RuleError(f"{not_one_rule(len(names))} ({', '.join(names)}). {hint}", rules=tuple(names), count=len(names))
 
 
 def not_one_rule(count: int) -> str:
     """What to say of `count` rules where one is expected."""
-    return f"expected one rule, but this stands for {count}"
+    return f"Expected one rule, but this stands for {count}"
 
 
 def unknown_operator(name: str, known: Iterable[str]) -> RuleError:
@@ -85,13 +85,16 @@ def repeated_key_column(name: str) -> SchemaError:
 def unusable_key(name: str) -> SchemaError:
     """The error for a key column of lists, structs or the like."""
     message = (
-        f"the key column {name!r} has a type that cannot be compared; a key holds text, numbers, dates or booleans"
+        f"The key column {name!r} has a type that cannot be compared. A key holds text, numbers, dates or booleans."
     )
     return SchemaError(message, column=name)
 
 
 def no_row_ids(purpose: str, table: str) -> DataError:
-    """The error for a question about single rows of a table that has neither a key nor positions in files."""
+    """The error for a question about single rows of a table that has neither a key nor positions in files.
+
+    `purpose` begins the sentence.
+    """
     return DataError(
         f"{purpose} needs row ids, and {table} has none: it is not a plain file scan (nor is a Delta or Iceberg table, "
         "whose files may hold deleted rows). Name the columns that identify a row: key=[...], or --key on the command "
@@ -103,7 +106,7 @@ def no_row_ids(purpose: str, table: str) -> DataError:
 def null_key(name: str, count: int, where: str = "") -> DataError:
     """The error for a key column without a value in some rows; `where` says which."""
     rows = "1 row" if count == 1 else f"{count:,} rows"
-    message = f"the key column {name!r} is null in {rows}{where}; key columns must not be null"
+    message = f"The key column {name!r} is null in {rows}{where}. Key columns must not be null."
     return DataError(message, column=name, count=count)
 
 
@@ -132,7 +135,7 @@ def no_key_for_feed(owner: str) -> OptionError:
     return OptionError(f"A feed of changes needs a key to identify rows. Give the {owner} one.", option="key")
 
 
-def no_operations(op: str, known: Sequence[str], where: str = "the feed") -> SchemaError:
+def no_operations(op: str, known: Sequence[str], where: str = "The feed") -> SchemaError:
     """The error for rows of a feed that do not say what is done with them."""
     return SchemaError(
         f"{where} has no column {op!r} with its operations. Name that column with op=.{did_you_mean(op, known)}",
@@ -143,7 +146,7 @@ def no_operations(op: str, known: Sequence[str], where: str = "the feed") -> Sch
 
 def unlike_key(name: str, key: Sequence[str], hint: str = "") -> SchemaError:
     """The error for given keys that lack a column of the key."""
-    message = f"the given keys lack the column {name!r}; the key is {', '.join(key)}.{hint}"
+    message = f"The given keys lack the column {name!r}. The key is {', '.join(key)}.{hint}"
     return SchemaError(message, column=name, key=tuple(key))
 
 
@@ -164,7 +167,7 @@ def missing_file(path: str, kind: type[RefuteError] = DataError) -> RefuteError:
 def table_for_rules(path: str, *, is_folder: bool = False) -> RuleError:
     """The error for a table, or a folder, where rules are meant, with nothing of what it holds."""
     found = "folder" if is_folder else "table"
-    return RuleError(f"{path!r} is a {found}, not a file of rules; are data and rules swapped?", path=path)
+    return RuleError(f"{path!r} is a {found}, not a file of rules. Are data and rules swapped?", path=path)
 
 
 def in_references(error: RefuteError, names: Sequence[str]) -> RefuteError:
@@ -174,7 +177,7 @@ def in_references(error: RefuteError, names: Sequence[str]) -> RefuteError:
         facts["quoted"] = quotation(*(text for _, text in error.quoted))
     if facts.get("option") in ("delimiter", "encoding"):
         said = said.replace(csv_advice(str(facts["option"]), str(facts["expected"])), _SAVE_IT)
-    return type(error)(f"references of {', '.join(names)}: {said}", **facts)
+    return type(error)(f"References of {', '.join(names)}: {said}", **facts)
 
 
 @contextmanager
@@ -183,17 +186,17 @@ def naming_rule(name: str) -> Iterator[None]:
     try:
         yield
     except RefuteError as error:
-        raise type(error)(f"rule {name!r}: {error}", **{**error.facts, "rule": name}) from error
+        raise type(error)(f"Rule {name!r}: {error}", **{**error.facts, "rule": name}) from error
 
 
 def csv_advice(option: str, value: str) -> str:
     """How to say that CSV files are written in another way than the usual one."""
     given = "\\t" if value == "\t" else value
     flag = f"'{given}'" if option == "delimiter" else given
-    return f"pass csv={{{option!r}: {given!r}}} (--{option} {flag})"
+    return f"Pass csv={{{option!r}: {given!r}}} (--{option} {flag})."
 
 
-_SAVE_IT = "save it with commas and as UTF-8, or as Parquet, because csv= is about the table that is checked"
+_SAVE_IT = "Save it with commas and as UTF-8, or as Parquet, because csv= is about the table that is checked."
 
 
 def missing_table(name: str) -> DataError:
@@ -215,7 +218,7 @@ def unknown_without_spark(name: str) -> EngineError:
 def too_large_without_spark(path: str, size: int) -> EngineError:
     """The error for files that do not fit into memory, where Spark is not installed."""
     return EngineError(
-        f"{path!r} has {size / 2**30:,.1f} GB, which is too much for this process: run `pip install 'refute[spark]'` "
+        f"{path!r} has {size / 2**30:,.1f} GB, which is too much for this process. Run `pip install 'refute[spark]'` "
         "to read it with Spark, or choose the engine 'local' to try it here.",
         path=path,
         package="pyspark",
@@ -230,7 +233,7 @@ def unmatched_glob(path: str) -> DataError:
 
 def nothing_kept(noun: str, folder: str, manifest: str, hint: str = "") -> DataError:
     """The error for a folder where no monitor, or whatever the noun says, was ever committed."""
-    return DataError(f"{folder!r} does not hold a {noun}: it has no {manifest}{hint}", path=folder)
+    return DataError(f"{folder!r} does not hold a {noun}: it has no {manifest}.{hint}", path=folder)
 
 
 def unreadable(
@@ -242,7 +245,7 @@ def unreadable(
     quoted: Sequence[str] = (),
 ) -> RefuteError:
     """The error for a file that is there and cannot be read; `quoted` are the parts of the reason that may be cells."""
-    message = f"cannot read {path!r}: {reason}"
+    message = f"Cannot read {path!r}: {ended(reason)}"
     return kind(message, path=path, reason=reason, line=line, quoted=quotation(*quoted))
 
 
@@ -253,7 +256,7 @@ def quotation(*texts: str) -> tuple[tuple[None, str], ...] | None:
 
 def not_utf8(path: str, kind: type[RefuteError] = DataError) -> RefuteError:
     """The error for a file whose bytes are not text."""
-    return unreadable(path, "it is not UTF-8 text", kind=kind)
+    return unreadable(path, "It is not UTF-8 text.", kind=kind)
 
 
 def empty_file(path: str) -> DataError:
@@ -277,10 +280,10 @@ def ragged_row(
     """The error for a line of a CSV file with more or fewer cells than the file has columns, with numbers if known."""
     text = short(row, _LONGEST_ROW)
     if line is None:
-        message = f"{path!r} has a row with too many or too few cells: {text!r}"
+        message = f"{path!r} has a row with too many or too few cells: {text!r}."
     else:
         found = "1 cell" if cells == 1 else f"{cells:,} cells"
-        message = f"{path}:{line}: this row has {found} instead of {columns:,}: {text!r}"
+        message = f"{path}:{line}: This row has {found} instead of {columns:,}: {text!r}."
     return DataError(message, path=path, text=text, line=line, count=cells, quoted=quotation(repr(text)))
 
 
@@ -295,27 +298,27 @@ def mixed_line_ends(path: str) -> DataError:
 
 def mixed_files(path: str, reason: str) -> DataError:
     """The error for files that cannot be read as one table."""
-    return DataError(f"The files of {path!r} do not fit together: {reason}", path=path, reason=reason)
+    return DataError(f"The files of {path!r} do not fit together: {ended(reason)}", path=path, reason=reason)
 
 
 def unwritable(path: str, reason: str) -> OptionError:
     """The error for a place where nothing can be written."""
-    return OptionError(f"Cannot write to {path!r}: {reason}", path=path, reason=reason)
+    return OptionError(f"Cannot write to {path!r}: {ended(reason)}", path=path, reason=reason)
 
 
 def over_input(path: str, flag: str, what: str) -> OptionError:
     """The error for an output that would take the place of what the same command reads."""
-    return unwritable(path, f"{flag} would replace {what}, which this command reads; name another place")
+    return unwritable(path, f"{flag} would replace {what}, which this command reads. Name another place.")
 
 
 def among_input(path: str, flag: str, what: str) -> OptionError:
     """The error for an output that would be read as data the next time."""
-    return unwritable(path, f"what {flag} writes there would be read with {what} from then on; name another place")
+    return unwritable(path, f"What {flag} writes there would be read with {what} from then on. Name another place.")
 
 
 def same_output(path: str, flags: Sequence[str]) -> OptionError:
     """The error for two outputs of a command, of which one would replace the other."""
-    return unwritable(path, f"{' and '.join(flags)} name the same place; give each its own")
+    return unwritable(path, f"{' and '.join(flags)} name the same place. Give each its own.")
 
 
 def already_there(path: str, flag: str) -> OptionError:
@@ -331,7 +334,7 @@ def missing_package(purpose: str, package: str, extra: str | None = None, hint: 
     """The error for an optional package that is not installed; `extra` is the extra of refute that has it."""
     target = package if extra is None else f"'refute[{extra}]'"
     return EngineError(
-        f"{purpose} needs the package {package}, which is not installed: run `pip install {target}`{hint}",
+        f"{purpose} needs the package {package}, which is not installed. Run `pip install {target}`{hint}.",
         package=package,
         extra=extra,
     )
@@ -351,8 +354,8 @@ def needing(purpose: str, extra: str | None = None, hint: str = "") -> Iterator[
 
 def not_json(error: json.JSONDecodeError) -> str:
     """What is wrong with a text that is not JSON, and at which character of its line, in words for people."""
-    words = next((said for begin, said in _NOT_JSON.items() if error.msg.startswith(begin)), "it cannot be read here")
-    return f"{words} (at character {error.colno:,} of the line)"
+    words = next((said for begin, said in _NOT_JSON.items() if error.msg.startswith(begin)), "It cannot be read here")
+    return f"{words} (at character {error.colno:,} of the line)."
 
 
 def short(text: str, most: int = _LONGEST_LINE) -> str:

@@ -80,4 +80,4 @@ def folder_of(folder: str | os.PathLike[str], noun: str, log_rows: int) -> tuple
     log_rows = whole_number("log_rows", log_rows)
     if log_rows < 0:
         raise wrong_value("log_rows", "0 or more", log_rows)
-    return local_path(folder, f"a {noun} needs a folder on this machine"), log_rows
+    return local_path(folder, f"A {noun} needs a folder on this machine."), log_rows

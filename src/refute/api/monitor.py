@@ -106,7 +106,7 @@ class Monitor(Lasting[KeptState]):
                 raise
             return found
         if rules is None:
-            raise nothing_kept(MONITOR.noun, str(place), MANIFEST, "; give rules, and a key, to start one there")
+            raise nothing_kept(MONITOR.noun, str(place), MANIFEST, " Give rules, and a key, to start one there.")
         begun = cls(rules, key=key, **options)
         state = begun._state
         found._setup(state, Directory.create(place, MONITOR, KeptState(state), log_rows=log_rows))

@@ -150,7 +150,7 @@ def given_csv(table: Any, csv: Any) -> CsvOptions:
 def check_driver_bytes(number: int | None) -> None:
     """Raise OptionError for anything but a number of bytes."""
     if number is not None and whole_number("driver_bytes", number) < 0:
-        raise wrong_value("driver_bytes", "at least 0", number, "; with 0, no rows come to this process")
+        raise wrong_value("driver_bytes", "at least 0", number, " With 0, no rows come to this process.")
 
 
 def as_key(key: str | Iterable[str] | None) -> tuple[str, ...]:

@@ -171,7 +171,7 @@ class Tracker(Lasting[KeptTracker]):
                 directory.close()
                 raise
         if table is None:
-            raise nothing_kept(TRACKER.noun, str(place), MANIFEST, "; give a table to start one there")
+            raise nothing_kept(TRACKER.noun, str(place), MANIFEST, " Give a table to start one there.")
         here = rows_to_keep(table, as_key(key), driver_bytes)
         found = cls(here, key=key, kinds=kinds, ways=ways, **options)
         asked = Asked(found._options, None if found._kinds is None else frozenset(found._kinds), found._notes)

@@ -156,13 +156,13 @@ def command(
     if html_file is not None:
         html_file.write(found.to_html(name=data), opened)
     if out is not None and not len(found) + len(found.almost):
-        say(f"no rule was found, so {in_one_line(out.text)} was not written", err=True)
+        say(f"No rule was found, so {in_one_line(out.text)} was not written.", err=True)
         return Exit.PARTIAL
     if out is not None:
         out.write(found.to_yaml(), opened)
         if not options.quiet and not out.is_stdout:
             written = counted_rules(len(found) + len(found.almost), "proposed rule")
-            say(f"wrote {written} to {in_one_line(out.text)}", err=True)
+            say(f"Wrote {written} to {in_one_line(out.text)}.", err=True)
             say_next(out)
     return Exit.PARTIAL if found.partial else Exit.HOLDS
 
@@ -199,7 +199,7 @@ def describe(name: str, found: CompleteDiscovery, top: int) -> str:
     if found.almost:
         lines += ["", "Broken by a few pairs only, the fewest rows to blame first:"]
         lines += [_line(rule) for rule in found.almost[:top]]
-    lines += [f"note: {note}" for note in found.notes]
+    lines += [f"Note: {note}" for note in found.notes]
     return "\n".join(lines)
 
 
@@ -216,7 +216,7 @@ def describe_proposals(name: str, found: Proposals, top: int, *, tendencies: boo
             lines += _proposal(rule)
     elif found.tendencies:
         lines.append(f"and {counted_rules(len(found.tendencies), 'tendency', 'tendencies')}; --tendencies shows them")
-    lines += [f"note: {note}" for note in found.notes]
+    lines += [f"Note: {note}" for note in found.notes]
     return "\n".join(lines)
 
 

@@ -35,7 +35,7 @@ def command(options: SharedOptions, kernels_only: bool) -> Exit:
     about a minute and 200 MB. Both go to the user's cache (REFUTE_CACHE_DIR). Run it again after an upgrade.
     """
     if not options.quiet:
-        say("Compiling kernels for this machine, once, on all cores", err=True)
+        say("Compiling kernels for this machine, once, on all cores.", err=True)
     started = time.monotonic()
     with waiting("Compiling", options.quiet):
         compiled = _compile()
@@ -61,7 +61,7 @@ def _compile() -> bool:
     for (_, said), code in ended:
         if code:
             reason = said.strip().rpartition("\n")[2]
-            raise EngineError(f"The kernels could not be compiled: {reason}", reason=reason)
+            raise EngineError(f"The kernels could not be compiled: {ended(reason)}", reason=reason)
     return any(float(seconds) > 0 for (seconds, _), _ in ended)
 
 
@@ -71,7 +71,7 @@ def _make_archive(options: SharedOptions) -> None:
         from refute.spark.session.java import find_java
     except ModuleNotFoundError:
         if not options.quiet:
-            say("Spark is not installed, so it needs no archive: `pip install 'refute[spark]'` installs it")
+            say("Spark is not installed, so it needs no archive. `pip install 'refute[spark]'` installs it.")
         return
     archive = ClassArchive.of(find_java())
     started = time.monotonic()

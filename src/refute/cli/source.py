@@ -198,7 +198,7 @@ def _hint_at_preparing() -> None:
     from refute.spark.session.java import find_java
 
     if not ClassArchive.of(find_java()).exists:
-        say("refute: run `refute prepare` once, and Spark starts in about half the time", err=True)
+        say("refute: Run `refute prepare` once, and Spark starts in about half the time.", err=True)
 
 
 def size_of(data: str) -> int:

@@ -28,13 +28,13 @@ def require_suspects_file(place: Place | None) -> None:
     kind = next((kind for kind in _KINDS if place.text.lower().endswith(kind)), None)
     if kind is None:
         raise OptionError(
-            f"{place.flag} {place.text}: name a file that ends in .csv, .json or .parquet.",
+            f"{place.flag} {place.text}: Name a file that ends in .csv, .json or .parquet.",
             option=place.flag,
             value=place.text,
         )
     if kind == ".parquet" and place.address is not None:
         raise OptionError(
-            f"{place.flag} {place.text}: a Parquet file of suspects is written on this machine only.",
+            f"{place.flag} {place.text}: A Parquet file of suspects is written on this machine only.",
             option=place.flag,
             value=place.text,
         )

@@ -114,7 +114,7 @@ def _positions(column: pa.Array | pa.ChunkedArray, n_rows: int) -> NDArray[np.in
     rows = numbers(column if isinstance(column, pa.Array) else combined(column))
     outside = rows[(rows < 0) | (rows >= n_rows)]
     if len(outside):
-        message = f"there is no row {outside[0]:,}; the table has {n_rows:,} rows, and the first is row 0"
+        message = f"There is no row {outside[0]:,}; the table has {n_rows:,} rows, and the first is row 0."
         raise DataError(message, row=int(outside[0]), count=n_rows)
     repeated = rows[is_repeat(rows)]
     if len(repeated):

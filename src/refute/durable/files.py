@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from refute.errors import DataError
+from refute.errors import DataError, ended
 
 FORMAT = b"refute.format"
 VERSION = 1
@@ -92,7 +92,7 @@ def read_file(path: Path, expected: Mapping[str, Any], *, verify: bool) -> tuple
     except FileNotFoundError as error:
         raise DataError(f"{path} is missing; the folder cannot be opened without it.", path=str(path)) from error
     except (OSError, pa.ArrowException, KeyError, ValueError) as error:
-        raise DataError(f"{path} cannot be read as a file of Refute: {error}", path=str(path)) from error
+        raise DataError(f"{path} cannot be read as a file of Refute: {ended(str(error))}", path=str(path)) from error
     refuse_newer(path, facts.get("version"))
     return table, facts
 

@@ -18,7 +18,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from refute.durable.files import VERSION, refuse_newer
-from refute.errors import DataError, EngineError
+from refute.errors import DataError, EngineError, ended
 from refute.writing import replacing
 
 Longs = NDArray[np.int64]
@@ -127,7 +127,7 @@ def read_log(path: Path, number: int, *, last: bool) -> tuple[list[Commit], int]
     except FileNotFoundError as error:
         raise DataError(f"{path} is missing; the folder cannot be opened without it.", path=str(path)) from error
     except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror or error}", path=str(path)) from error
+        raise DataError(f"{path} cannot be read: {ended(error.strerror or str(error))}", path=str(path)) from error
     if len(held) < START:
         raise DataError(f"{path} is damaged: it ends too early.", path=str(path))
     magic, version, own = _START.unpack_from(held)

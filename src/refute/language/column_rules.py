@@ -18,7 +18,7 @@ from refute.language.operators import Operator
 from refute.language.predicate import Column, Constant, Predicate, Row
 
 _TARGET = re.compile(r"\s*(?P<path>[^()]*[^()\s])\s*\(\s*(?P<columns>[^()]*)\)\s*")
-_FORMS = "write customer_id -> customers.csv(id), or customers.csv(id) where both columns have one name"
+_FORMS = "Write customer_id -> customers.csv(id), or customers.csv(id) where both columns have one name."
 NamesOf = Callable[[str], tuple[str, ...]]
 
 
@@ -122,7 +122,7 @@ def _link(text: str, names_of: NamesOf) -> InTable:
     own, arrow, target = text.rpartition("->")
     found = _TARGET.fullmatch(target)
     if found is None or not found["columns"].strip():
-        raise RuleError(f"{text.strip()!r} is not a reference; {_FORMS}", value=text.strip())
+        raise RuleError(f"{text.strip()!r} is not a reference. {_FORMS}", value=text.strip())
     columns = names_of(found["columns"])
     names = names_of(own) if arrow else columns
     if len(names) != len(columns):

@@ -40,7 +40,7 @@ def load_rules(
         )
     if isinstance(rules, str) and _is_path(rules):
         raise (
-            unreadable(rules, "it is a folder", kind=RuleError)
+            unreadable(rules, "It is a folder.", kind=RuleError)
             if os.path.isdir(rules)
             else missing_file(rules, RuleError)
         )

@@ -140,7 +140,7 @@ def _tree(text: str, start: str) -> Tree[Token]:
     from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 
     if len(text) > _MAX_LENGTH:
-        problem = f"this has {len(text):,} characters, and a rule may have at most {_MAX_LENGTH:,}"
+        problem = f"This has {len(text):,} characters, and a rule may have at most {_MAX_LENGTH:,}."
         raise RuleSyntaxError(problem, text=text, position=0)
     half = _HALF.search(text)
     if half is not None:
@@ -183,26 +183,26 @@ def _explained(text: str, start: str, position: int, found: str, expected: tuple
     """The error in words; the mistakes that people make most get an answer of their own."""
     rest = text[position:].lower()
     if not text.strip():
-        problem = "the rule is empty. Write what must not happen: not (s.zip = t.zip and s.city != t.city)."
+        problem = "The rule is empty. Write what must not happen: not (s.zip = t.zip and s.city != t.city)."
     elif start in ("rule", "constraint") and _UNDENIED.match(text):
         position = len(text) - len(text.lstrip())
-        problem = "a rule says what must not happen: put the comparisons into not (...)."
+        problem = "A rule says what must not happen: put the comparisons into not (...)."
     elif start in ("rule", "constraint") and rest.startswith(("or ", "or(", "||", "∨")):
-        problem = "a denial constraint has no 'or': write one rule for each alternative."
+        problem = "A denial constraint has no 'or': write one rule for each alternative."
     elif rest.startswith("null") and "a constant" in expected:
-        problem = "a comparison with null is never true, so null cannot be written here."
+        problem = "A comparison with null is never true, so null cannot be written here."
         problem += " Conditions of 'where' take 'is null'." if start != "condition" else " Write 'is null'."
     elif start == "rule" and (call := _CALL.match(text)) and call.end() == position + 1:
         known = [kind.value for kind in _CALLS]
         hint = did_you_mean(call[1], known) or f" The short forms are {any_of(f'{name}(...)' for name in known)}."
         position = call.start(1)
-        problem = f"there is no short form {call[1]!r}.{hint}"
+        problem = f"There is no short form {call[1]!r}.{hint}"
     elif start == "rule" and "'->'" in expected and _ONE_ROW.match(rest):
-        problem = "a rule about the values of one row is written row(...), as in row(salary >= 0)."
+        problem = "A rule about the values of one row is written row(...), as in row(salary >= 0)."
     elif rest.startswith(("'", '"')) and "a column name" in expected and "a constant" not in expected:
-        problem = "quotes are for values; a name with blanks goes into back quotes, as in `zip code`."
+        problem = "Quotes are for values; a name with blanks goes into back quotes, as in `zip code`."
     elif rest.startswith(".") and text[:position].rstrip()[-1:].isalnum():
-        problem = "a name with a dot goes into back quotes, as in `address.zip`."
+        problem = "A name with a dot goes into back quotes, as in `address.zip`."
     else:
-        problem = f"expected {any_of(expected)}; {found}." if expected else f"{found}, which is not expected here"
+        problem = f"Expected {any_of(expected)}; {found}." if expected else f"{found}, which is not expected here."
     return RuleSyntaxError(problem, text=text, position=position, expected=expected)

@@ -16,8 +16,8 @@ _TOO_LARGE = 10**MAX_DIGITS
 Value = bool | int | float | Decimal | str | dt.date | dt.datetime
 
 
-TOO_MANY_DIGITS = f"this number has more than {MAX_DIGITS} digits"
-HALF_A_CHARACTER = "this text has half a character (one of a pair such as \\ud83d\\udc4d), so it is not Unicode"
+TOO_MANY_DIGITS = f"This number has more than {MAX_DIGITS} digits."
+HALF_A_CHARACTER = "This text has half a character (one of a pair such as \\ud83d\\udc4d), so it is not Unicode."
 
 
 def beyond_floats(written: str) -> str:
@@ -169,7 +169,8 @@ def _plain(value: object) -> Value:
         case float():
             if math.isnan(value):
                 raise RuleError(
-                    "NaN cannot be a constant: it counts as null, and a comparison with null is never true.", value=value
+                    "NaN cannot be a constant: it counts as null, and a comparison with null is never true.",
+                    value=value,
                 )
             return float(value) + 0.0  # -0.0 is 0.0
         case Decimal():

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from refute.errors import DataError, SchemaError, did_you_mean
+from refute.errors import DataError, SchemaError, did_you_mean, ended
 from refute.faults import null_key, unlike_key
 from refute.kernels.runs.rows import Lines
 from refute.live.index import Longs
@@ -38,7 +38,7 @@ def arrow_of(table: Any, schema: pa.Schema | None) -> pa.Table:
     for name in names:
         if not relation.has(name):
             in_index = name in (getattr(getattr(table, "index", None), "names", None) or ())  # of pandas
-            hint = " Use reset_index() first" if in_index else did_you_mean(name, relation.names)
+            hint = " Use reset_index() first." if in_index else did_you_mean(name, relation.names)
             raise SchemaError(
                 f"The rows lack the column {name!r}.{hint}",
                 column=name,
@@ -66,7 +66,9 @@ def arrow_of(table: Any, schema: pa.Schema | None) -> pa.Table:
 def relation_of(table: Any, schema: pa.Schema | None = None) -> Relation:
     """The table, which may be a list with a mapping for each row; raises DataError for anything else."""
     if isinstance(table, Mapping):
-        raise DataError("Cannot read rows from a dict. Give a table, or a list with one dict for each row.", type="dict")
+        raise DataError(
+            "Cannot read rows from a dict. Give a table, or a list with one dict for each row.", type="dict"
+        )
     if not isinstance(table, list | tuple):
         return Relation.of(table)
     if not table:
@@ -123,9 +125,9 @@ def _cast(name: str, column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedAr
         exact = not (pt.is_floating(own) or pt.is_floating(kind)) or _same(plain, found.cast(own))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         nan = pt.is_floating(own) and pc.any(pc.is_nan(column)).as_py()
-        hint = "; a missing whole number must be null, not NaN (in pandas, use the type Int64)" if nan else ""
+        hint = " A missing whole number must be null, not NaN (in pandas, use the type Int64)." if nan else ""
         raise SchemaError(
-            f"Column {name!r} holds {kind}, and the given {own} does not fit: {error}{hint}",
+            f"Column {name!r} holds {kind}, and the given {own} does not fit: {ended(str(error))}{hint}",
             column=name,
             type=str(own),
             expected=str(kind),
@@ -254,7 +256,7 @@ def _inferred(name: str, values: list[Any]) -> pa.Array:
             return pa.array(values, pa.uint64())
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         raise SchemaError(
-            f"The values of {name!r} cannot be read as one type: {error}", column=name, reason=str(error)
+            f"The values of {name!r} cannot be read as one type: {ended(str(error))}", column=name, reason=str(error)
         ) from error
 
 

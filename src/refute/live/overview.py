@@ -11,7 +11,7 @@ from typing import Any
 from refute.durable.directory import last_told
 from refute.durable.files import VERSION, checksum
 from refute.durable.manifest import entries_of, read_manifest
-from refute.errors import DataError
+from refute.errors import DataError, ended
 from refute.language.rulebook import Rule, RuleBook
 from refute.live.saved import MONITOR
 
@@ -53,7 +53,9 @@ class Overview:
                     raise
                 else:
                     where = error.filename or folder
-                    raise DataError(f"{where} cannot be read: {error.strerror or error}", path=str(where)) from error
+                    raise DataError(
+                        f"{where} cannot be read: {ended(error.strerror or str(error))}", path=str(where)
+                    ) from error
         raise AssertionError("the last attempt returns or raises")
 
 

@@ -77,7 +77,7 @@ class Baseline:
         try:
             found = json.loads(text)
             if found["version"] != VERSION:
-                raise unreadable(path, f"this version of Refute reads baselines of version {VERSION}")
+                raise unreadable(path, f"This version of Refute reads baselines of version {VERSION}.")
             rules = {
                 str(name): KnownRule(
                     str(rule["fingerprint"]),
@@ -87,7 +87,7 @@ class Baseline:
             }
             return cls(tuple(found["key"]), rules)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise unreadable(path, "it is not a baseline; write one with --write-baseline") from error
+            raise unreadable(path, "It is not a baseline. Write one with --write-baseline.") from error
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the baseline to a file, whole or not at all."""

@@ -84,7 +84,7 @@ class History:
             try:
                 table = pq.read_table(file, columns=["time", "data", "rule", "state", "violations", "rows"])
             except (pa.ArrowException, OSError, KeyError) as error:
-                raise unreadable(str(file), "it is not a file of a history; move it elsewhere") from error
+                raise unreadable(str(file), "It is not a file of a history. Move it elsewhere.") from error
             for line in table.to_pylist():
                 if line["data"] == data and line["rule"] in found:
                     count = None if line["violations"] is None else int(line["violations"])

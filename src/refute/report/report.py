@@ -134,7 +134,7 @@ class Report:
         if blame == "suspects":
             return self.suspects.split()
         if blame != "all":
-            raise OptionError(f"Blame must be 'suspects' or 'all', not {blame!r}.", option="blame", value=blame)
+            raise OptionError(f"blame must be 'suspects' or 'all', not {blame!r}.", option="blame", value=blame)
         return self._engine.split(self.rows)
 
     def violations(self, rule: str | RuleResult, limit: int | None = None) -> Violations:

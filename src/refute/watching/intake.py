@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.types as pt
 
-from refute.errors import SchemaError, did_you_mean
+from refute.errors import SchemaError, did_you_mean, ended
 from refute.language.rulebook import Rule
 from refute.live.arrivals import arrow_of
 from refute.live.feed import leaves_rows
@@ -64,7 +64,7 @@ def fitted(
             except SchemaError as error:
                 if field.name in read:
                     raise SchemaError(
-                        f"{what} has a different type than before in a column that {read[field.name]} reads: {error}",
+                        f"{what} has a different type than before in a column that {read[field.name]} reads: {ended(str(error))}",
                         column=field.name,
                         type=error.facts.get("type"),
                         expected=str(field.type),

@@ -99,7 +99,9 @@ class BatchHistory:
         Lines of batches that are not committed, as of a newer state that another copy has replaced, go.
         """
         if records > 1 and not self._path.exists():
-            warnings.warn(f"{self._path} is missing; it starts again with the last batch.", RuntimeWarning, stacklevel=2)
+            warnings.warn(
+                f"{self._path} is missing; it starts again with the last batch.", RuntimeWarning, stacklevel=2
+            )
         known = read_history(self._path)
         newest = [] if last is None else [BatchRecord.of(last)]
         whole = [one for one in known for end in newest if one.instant < end.instant] + newest

@@ -110,7 +110,7 @@ class Watcher:
         if (places.state / MANIFEST).exists():
             directory, kept = Directory.open(places.state, WATCH, verify=True, log_rows=options.log_rows)
         elif options.rules is None:
-            raise nothing_kept(WATCH.noun, str(folder), "state", "; give rules, and a key, to start one there")
+            raise nothing_kept(WATCH.noun, str(folder), "state", " Give rules, and a key, to start one there.")
         else:
             refuse_remains(places)
             with keeping(folder, WATCH.noun):
@@ -386,7 +386,7 @@ class Watcher:
 
     def _list_anew(self) -> None:
         """Lists open violations again, as the table of violations is gone."""
-        said = f"{self.places.tables} is missing; open violations are listed again, as of the last batch"
+        said = f"{self.places.tables} is missing. Open violations are listed again, as of the last batch."
         warnings.warn(said, RuntimeWarning, 2)
         list_anew(self._held, self._ledger, next_change(self._told).batch, self._lines_schema())
         self._commit(self._told | {"table": self._ledger.state, "lines": self._ledger.lines})

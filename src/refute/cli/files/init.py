@@ -81,16 +81,17 @@ def command(
             **opened.reading,
         )
     about = f"Rules that refute proposed for {data}: {counted_rules(len(found))}."
-    notes = [f"Note: {note}." for note in found.notes]
+    notes = [f"Note: {note}" for note in found.notes]
     text = found.written(schema_line(), about, *notes, *(() if len(found) else _EXAMPLES))
     outcome = Exit.PARTIAL if found.partial or not len(found) else Exit.HOLDS  # a file without rules is no rule file
     out.write(text, opened)
     if not options.quiet and not out.is_stdout:
         if not len(found):
             say(
-                f"no rule is proposed; wrote examples to {in_one_line(out.text)}: add a rule before you check", err=True
+                f"No rule is proposed. Wrote examples to {in_one_line(out.text)}; add a rule before you check.",
+                err=True,
             )
         else:
-            say(f"wrote {counted_rules(len(found), 'proposed rule')} to {in_one_line(out.text)}", err=True)
+            say(f"Wrote {counted_rules(len(found), 'proposed rule')} to {in_one_line(out.text)}.", err=True)
             say_next(out)
     return outcome

@@ -100,12 +100,12 @@ def command(
     asked = {name: value for name, value in searching.items() if value is not None}
     asked |= {name: _names(asked[name]) for name in ("columns", "kinds") if name in asked}
     asked |= {} if options.nulls is None else {"nulls": options.nulls}
-    folder = local_path(state, "--state needs a folder on this machine")
+    folder = local_path(state, "--state needs a folder on this machine.")
     require_apart([out, json_file], [("DATA", data)], own=folder)
     begun = (folder / _MANIFEST).exists()
     if changes and not begun:
         raise OptionError(
-            f"There is no tracker in {state} to apply changes to; the first call needs a whole table.",
+            f"There is no tracker in {state} to apply changes to. The first call needs a whole table.",
             option="--changes",
             path=state,
         )
@@ -175,4 +175,4 @@ def _text(tracker: refute.Tracker, found: refute.RuleChanges | None, state: str,
         lines.append(f"  ... and {plural(len(tracker) - top, 'more rule')}")
     if tracker.almost:
         lines += ["Broken by a few rows only:", *(f"  {words.written(one.constraint)}" for one in tracker.almost[:top])]
-    return [*lines, *(f"note: {note}" for note in tracker.notes)]
+    return [*lines, *(f"Note: {note}" for note in tracker.notes)]

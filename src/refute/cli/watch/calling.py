@@ -119,8 +119,8 @@ def command(
         raise OptionError(f"{rules!r} is a folder, not RULES, which come after SOURCE.", option="RULES", path=rules)
     book = refute.RuleBook.of(rules)
     book = book if options.nulls is None else book.with_nulls(Nulls.of(options.nulls))
-    folder = local_path(state, "--state needs a folder on this machine").absolute()
-    place = local_path(source, "SOURCE must be on this machine; for other streams, use refute.watch").absolute()
+    folder = local_path(state, "--state needs a folder on this machine.").absolute()
+    place = local_path(source, "SOURCE must be on this machine. For other streams, use refute.watch.").absolute()
     _refuse(source, place, folder, op, order)
     names = tuple(name.strip() for name in key.split(",")) if key else tuple(book.key) or None
     _require_known(mask, tuple(book), names or (_kept_key(folder) if mask else ()))
@@ -180,7 +180,7 @@ def command(
     if interrupted and not watch.batches:  # so nothing has been checked
         raise KeyboardInterrupt
     if not (printed.count or as_json or options.quiet):
-        say(words.nothing_new(watch.counts) if watch.batches else "no rows have arrived yet")
+        say(words.nothing_new(watch.counts) if watch.batches else "No rows have arrived yet.")
     return exit_of(watch)
 
 
@@ -229,7 +229,7 @@ def _require_known(mask: Sequence[str], rules: Sequence[Rule], key: Sequence[str
     for name in mask:
         if name not in read:
             raise OptionError(
-                f"--mask names {name!r}, which neither the rules nor the key have; their columns are "
+                f"--mask names {name!r}, which neither the rules nor the key have. Their columns are "
                 f"{', '.join(map(repr, read))}.",
                 option="--mask",
                 column=name,

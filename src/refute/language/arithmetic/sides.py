@@ -99,7 +99,7 @@ class OperandReader:
         try:
             found = combined(left, sign, right)
         except OverflowError:
-            self.fail(_first(tree), "this number is too large to be computed as a float.")
+            self.fail(_first(tree), "This number is too large to be computed as a float.")
         if isinstance(found, Number):
             self._number(tree, found.value)
         return found
@@ -113,12 +113,12 @@ class OperandReader:
         if not isinstance(value, dt.date) or not isinstance(span, Span) or sign is Sign.TIMES:
             self.fail(_first(tree), _TYPES)
         if not isinstance(value, dt.datetime) and span.seconds % Unit.DAY.value:
-            self.fail(_first(tree), "a date is moved by whole days; write a timestamp to move it by hours.")
+            self.fail(_first(tree), "A date is moved by whole days. Write a timestamp to move it by hours.")
         try:
             length = dt.timedelta(seconds=span.seconds)
             return Constant(value + length if sign is Sign.PLUS else value - length)
         except OverflowError:
-            self.fail(_first(tree), "this is beyond the years 1 to 9999.")
+            self.fail(_first(tree), "This is beyond the years 1 to 9999.")
 
     def _number(self, tree: Tree[Token], value: int | Decimal | float) -> Constant:
         try:

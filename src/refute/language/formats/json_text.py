@@ -22,7 +22,7 @@ def read_object(text: str, title: str) -> dict[str, Any]:
     except json.JSONDecodeError as error:
         raise FormatError([RuleMistake(f"Not {title}: {not_json(error)}", error.lineno)]) from None
     except (RuleError, RecursionError) as error:
-        reason = error if isinstance(error, RuleError) else "it is nested too deeply"
+        reason = error if isinstance(error, RuleError) else "It is nested too deeply."
         raise FormatError([RuleMistake(f"Not {title}: {reason}")]) from None
     if not isinstance(data, dict):
         raise FormatError([RuleMistake(f"Not {title}: expected an object in curly brackets.", 1)])

@@ -38,14 +38,14 @@ def read(text: str, table: TableFacts | None = None) -> RuleBook:
         try:
             constraints = list(_constraints(item))
         except RuleError as error:
-            log.add(f"rule {name or number!r}: {error}")
+            log.add(f"Rule {name or number!r}: {error}")
             continue
         labels = [""] if len(constraints) == 1 else [f"[{index}]" for index in range(1, len(constraints) + 1)]
         found.extend((name and name + label, item) for label, item in zip(labels, constraints, strict=True))
     rules = [constraint if name is None else Rule(name=name, constraint=constraint) for name, constraint in found]
     for name, uses in Counter(name for name, _ in found if name is not None).items():
         if uses > 1:
-            log.add(f"the name {name!r} is used twice")
+            log.add(f"The name {name!r} is used twice.")
     return book_of(rules, log, _TITLE)
 
 

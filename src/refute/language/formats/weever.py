@@ -50,7 +50,7 @@ def read(text: str, table: TableFacts | None = None) -> RuleBook:
         raise FormatError([RuleMistake(f"Not {_TITLE}: expected a list under {' and '.join(wrong) or 'constraints'}.")])
     names = (table.columns if table is not None else ()) or tuple(map(str, data.get("header", ())))
     if not names:
-        message = "its columns are numbers: give the header of the table (--header a,b,c or --header table.csv)"
+        message = "Its columns are numbers: give the header of the table (--header a,b,c or --header table.csv)."
         raise FormatError([RuleMistake(message)])
     log = ProblemLog()
     constraints = []
@@ -58,12 +58,12 @@ def read(text: str, table: TableFacts | None = None) -> RuleBook:
         try:
             constraints.append(_constraint(items, names))
         except RuleError as error:
-            log.add(f"constraint {number}: {error}")
+            log.add(f"Constraint {number}: {error}")
     key: tuple[str, ...] = ()
     try:
         key = tuple(_name(index, names) for index in data.get("keyColumns", ()))
     except RuleError as error:
-        log.add(f"keyColumns: {error}")
+        log.add(f"KeyColumns: {error}")
     book = book_of(constraints, log, _TITLE)
     return RuleBook(book.rules, book.entries, Dataset(key=key))
 

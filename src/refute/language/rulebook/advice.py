@@ -13,7 +13,7 @@ from refute.language.rulebook.book import RuleBook
 from refute.language.rulebook.rule import Rule
 
 _MOST_PAIRS = 30_000  # of rules over the same columns that are compared: a second of work
-_UNCOMPARED = "and those after it were not compared with the others: too many rules read the same columns"
+_UNCOMPARED = "And those after it were not compared with the others: too many rules read the same columns."
 
 
 @dataclass(frozen=True, slots=True)

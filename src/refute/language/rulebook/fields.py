@@ -43,7 +43,7 @@ def read_mapping(
     Mappings inside it note their problems in `inner`, where one is given.
     """
     if not isinstance(node.value, dict):
-        log.add(f"{owner} must be a mapping of keys to values, not {node.kind}", node.line)
+        log.add(f"{owner} must be a mapping of keys to values, not {node.kind}.", node.line)
         return {}
     known = {field.key: field for field in fields}
     values: dict[str, object] = {}
@@ -160,7 +160,9 @@ def _choice(choices: type[Enum]) -> Callable[[BookNode, ProblemLog], Enum]:
 def _version(node: BookNode, log: ProblemLog) -> int:
     if node.value != VERSION or isinstance(node.value, bool):
         raise RuleError(
-            f"This version of Refute reads format version {VERSION}, not {node.kind}.", value=node.kind, expected=VERSION
+            f"This version of Refute reads format version {VERSION}, not {node.kind}.",
+            value=node.kind,
+            expected=VERSION,
         )
     return VERSION
 

@@ -6,7 +6,7 @@ import re
 
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
-_TAB = "a tab cannot stand here: indent with blanks"
+_TAB = "A tab cannot stand here: indent with blanks."
 _MEANT = (
     (r"character '\\t' that cannot start", _TAB),
     (r"found a tab", _TAB),
@@ -36,10 +36,10 @@ _MEANT = (
     (r"special characters are not allowed", "this line has a character that text cannot have, such as a zero byte"),
     (r"directive|%YAML|version", "rule files have no lines that begin with %"),
 )
-_DEEPER = "this line is indented deeper than the key before it: indent keys alike, with a blank behind each -"
-_BEHIND = "the value before this has ended: remove what follows it, or put all of it in quotes"
+_DEEPER = "This line is indented deeper than the key before it: indent keys alike, with a blank behind each -."
+_BEHIND = "The value before this has ended: remove what follows it, or put all of it in quotes."
 _KEY = re.compile(r"\s*(?:-\s+)*[\w-]+")
-_OTHERWISE = "it cannot be read from here on: check quotes, colons, brackets and indentation"
+_OTHERWISE = "It cannot be read from here on: check quotes, colons, brackets and indentation."
 
 
 def explained(error: YAMLError, text: str) -> str:

@@ -185,7 +185,7 @@ class Encoding:
         families = {kind: ColumnType.of("", kind).family for kind in kinds if not pt.is_null(kind)}
         if Family.UNSUPPORTED in families.values():
             raise SchemaError(
-                f"{', '.join(map(str, families))} cannot be compared; {READABLE}", type=[str(one) for one in families]
+                f"{', '.join(map(str, families))} cannot be compared. {READABLE}", type=[str(one) for one in families]
             )
         realms = {family.realm for family in families.values()}
         if len(realms) > 1:

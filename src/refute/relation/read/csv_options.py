@@ -98,7 +98,9 @@ def _encoding(name: str) -> str:
     if found in _UTF8:
         return "utf-8"
     if not found:
-        raise OptionError(f"There is no encoding {name!r}. Use utf-8, cp1252 or latin-1.", option="encoding", value=name)
+        raise OptionError(
+            f"There is no encoding {name!r}. Use utf-8, cp1252 or latin-1.", option="encoding", value=name
+        )
     if not plain or any(
         len(bytes((first, second)).decode(found, "replace")) == 1 for first in range(128, 256) for second in (64, 161)
     ):

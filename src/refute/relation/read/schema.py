@@ -27,7 +27,7 @@ _INSTANT = rf"\A{DAY}[ T]{TIME}(?:Z|[+-](?:0[0-9]|1[0-7]):[0-5][0-9])\z"
 _FIELD = re.compile(r"(?:`(?:[^`]|``)*`|\([^()]*\)|<.*>|[^,`(<])+")
 _NAME_AND_TYPE = re.compile(r"\s*(?:`((?:[^`]|``)+)`|([^\s`:]+))\s*[\s:]\s*(.*?)\s*", re.DOTALL)
 _DECIMAL = re.compile(r"(?:decimal|dec|numeric)(?:\(\s*([0-9]+)\s*(?:,\s*([0-9]+)\s*)?\))?")
-_LIKE = 'write it like "id bigint, name string"'
+_LIKE = 'Write it like "id bigint, name string".'
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class CellType:
         if found is None:
             known = [*_BY_NAME, "decimal(p,s)"]
             raise OptionError(
-                f"{text.strip()!r} is not a type for the column {column!r}; types are {', '.join(known)}."
+                f"{text.strip()!r} is not a type for the column {column!r}. Types are {', '.join(known)}."
                 f"{did_you_mean(word, [*known, *_OTHER_NAMES])}",
                 option="schema",
                 column=column,
@@ -100,9 +100,9 @@ class CellType:
     def misfit(self, cell: str, column: str, where: str) -> DataError:
         """The error for a cell that is not a value of the type."""
         shown = cell if len(cell) <= 80 else cell[:80] + "..."
-        hint = "; one without an offset such as +01:00 is a timestamp_ntz" if self.name == "timestamp" else ""
+        hint = " One without an offset such as +01:00 is a timestamp_ntz." if self.name == "timestamp" else ""
         return DataError(
-            f"Column {column!r} of {where!r} has a cell {shown!r}, which is not a valid {self.name}{hint}",
+            f"Column {column!r} of {where!r} has a cell {shown!r}, which is not a valid {self.name}.{hint}",
             column=column,
             path=where,
             value=cell,
@@ -124,7 +124,7 @@ class Schema:
         if given is None:
             if not header:
                 raise OptionError(
-                    f"A file without a header needs a schema that names its columns; {_LIKE}", option="schema"
+                    f"A file without a header needs a schema that names its columns. {_LIKE}", option="schema"
                 )
             return None
         if isinstance(given, Schema):
@@ -135,7 +135,7 @@ class Schema:
                 raise OptionError(f"The schema has more than one column {name!r}.", option="schema", column=name)
             types[name] = CellType.of(kind, name)
         if not types:
-            raise OptionError(f"The schema has no columns; {_LIKE}", option="schema")
+            raise OptionError(f"The schema has no columns. {_LIKE}", option="schema")
         return cls(types, header)
 
     @property
@@ -148,9 +148,9 @@ class Schema:
         names = dict.fromkeys(known)
         for name in self.types:
             if name not in names:
-                there = f"its columns are {listed(list(names))}" if names else "it has no columns"
+                there = f"Its columns are {listed(list(names))}." if names else "It has no columns."
                 raise DataError(
-                    f"The schema has a column {name!r}, which {where!r} lacks: {there}.{did_you_mean(name, names)}",
+                    f"The schema has a column {name!r}, which {where!r} lacks. {there}{did_you_mean(name, names)}",
                     column=name,
                     known=tuple(names),
                     path=where,
@@ -205,7 +205,7 @@ def _fields(given: Any) -> Sequence[tuple[str, str]]:
         pairs = [(field.name, field.dataType.simpleString()) for field in given.fields]
     else:
         raise OptionError(
-            f"A schema must be a text, a mapping or a StructType, not a {type(given).__name__}; {_LIKE}",
+            f"A schema must be a text, a mapping or a StructType, not a {type(given).__name__}. {_LIKE}",
             option="schema",
             type=type(given).__name__,
         )
@@ -225,7 +225,7 @@ def _parts(text: str) -> list[str]:
         end = found.end() if found else start
         if end < len(text) and text[end] != ",":
             raise OptionError(
-                f"Cannot read the schema from {text[end:]!r} on; {_LIKE}", option="schema", text=text[end:]
+                f"Cannot read the schema from {text[end:]!r} on. {_LIKE}", option="schema", text=text[end:]
             )
         parts.append(text[start:end])
         start = end + 1
@@ -236,7 +236,7 @@ def _field(part: str) -> tuple[str, str]:
     found = _NAME_AND_TYPE.fullmatch(part)
     if found is None or not found.group(3):
         raise OptionError(
-            f"{part.strip()!r} in the schema is not a column with its type; {_LIKE}", option="schema", text=part.strip()
+            f"{part.strip()!r} in the schema is not a column with its type. {_LIKE}", option="schema", text=part.strip()
         )
     quoted, plain, kind = found.groups()
     return quoted.replace("``", "`") if quoted else plain, kind

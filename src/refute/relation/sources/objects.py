@@ -53,12 +53,12 @@ def column_of_objects(objects: Sequence[object], name: str) -> pa.Array | pa.Chu
     try:
         found = None if convert is None else convert(objects)
     except UnicodeEncodeError as error:
-        raise SchemaError(f"Column {name!r} holds text that is not Unicode: {error.object!r}", column=name) from error
+        raise SchemaError(f"Column {name!r} holds text that is not Unicode: {error.object!r}.", column=name) from error
     if found is None and families == {Family.UNSUPPORTED}:
         found = _unreadable(objects)
         if found is None:
             raise SchemaError(
-                f"Column {name!r} holds {_described(objects)} objects, which cannot be compared; {READABLE}",
+                f"Column {name!r} holds {_described(objects)} objects, which cannot be compared. {READABLE}",
                 column=name,
             )
     if found is None:

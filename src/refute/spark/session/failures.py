@@ -221,7 +221,9 @@ def _layout(found: re.Match[str], text: str, what: str | None) -> RefuteError:
 
 
 def _lost_rows(found: re.Match[str], text: str, what: str | None) -> RefuteError:
-    return LayoutChangedError(f"Spark lost an executor that held rows{_of(what)}. Run again, or give a key.", table=what)
+    return LayoutChangedError(
+        f"Spark lost an executor that held rows{_of(what)}. Run again, or give a key.", table=what
+    )
 
 
 def _cancelled(found: re.Match[str], text: str, what: str | None) -> RefuteError:
@@ -233,7 +235,7 @@ def _cancelled(found: re.Match[str], text: str, what: str | None) -> RefuteError
 def _import(found: re.Match[str], text: str, what: str | None) -> RefuteError:
     lacking = found_wanting()
     if lacking is None:
-        lacking = f"a Python worker of Spark failed to import what it needs ({short(found.group(0))}); {remedy()}"
+        lacking = f"A Python worker of Spark failed to import what it needs ({short(found.group(0))}); {remedy()}"
     return EngineError(lacking, reason=found.group(0))
 
 

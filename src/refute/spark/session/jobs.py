@@ -204,7 +204,7 @@ def _description(session: SparkSession) -> str | None:
     try:
         return session.sparkContext.getLocalProperty("spark.job.description")
     except AttributeError as error:  # all that PySpark says of a context without a JVM
-        message = "the Spark session of this table was stopped; open the table again in another one"
+        message = "The Spark session of this table was stopped. Open the table again in another one."
         raise EngineError(message, reason=str(error)) from error
 
 

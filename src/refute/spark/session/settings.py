@@ -9,7 +9,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from refute.errors import EngineError, OptionError
+from refute.errors import EngineError, OptionError, ended
 from refute.faults import any_of, missing_file
 from refute.language.addresses import is_address
 
@@ -64,5 +64,7 @@ def add_files(session: SparkSession, paths: Sequence[str]) -> None:
             session.addArtifacts(*paths, pyfile=True)
     except (PySparkException, Py4JError, OSError, ValueError) as error:
         raise EngineError(
-            f"Cannot send {', '.join(paths)} to Spark's executors: {error}", paths=tuple(paths), reason=str(error)
+            f"Cannot send {', '.join(paths)} to Spark's executors: {ended(str(error))}",
+            paths=tuple(paths),
+            reason=str(error),
         ) from error

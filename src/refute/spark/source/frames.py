@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_type
 from pyspark.sql.types import DataType, DateType, StructField, StructType, TimestampNTZType, TimestampType
 
-from refute.errors import DataError
+from refute.errors import DataError, ended
 from refute.relation import Family
 from refute.spark.expressions import as_number, quoted
 from refute.spark.session.failures import plain_failures
@@ -93,7 +93,7 @@ def _for_spark(table: pa.Table) -> pa.Table:
             columns.append(column if kind == field.type else _cast(column, kind))
         except pa.ArrowException as error:
             raise DataError(
-                f"Spark cannot hold the column {field.name!r} ({field.type}) exactly: {error}",
+                f"Spark cannot hold the column {field.name!r} ({field.type}) exactly: {ended(str(error))}",
                 column=field.name,
                 type=str(field.type),
                 reason=str(error),

@@ -135,7 +135,7 @@ class BatchTaker:
     def _stop_if_broken(self, watcher: Watcher, batch: int) -> None:
         rule = self.broken(watcher)
         if rule is not None:
-            told = f"{STOPPED}{rule.name!r} is broken as of batch {batch:,}"
+            told = f"{STOPPED}{rule.name!r} is broken as of batch {batch:,}."
             raise StoppedError(told, rule=rule.name, count=batch)
 
     def broken(self, watcher: Watcher) -> Rule | None:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from pyarrow import parquet
 
 from refute.durable.files import checksum
-from refute.errors import DataError
+from refute.errors import DataError, ended
 from refute.index.key_table import KeyTable
 from refute.kernels.runs.pairs import about, bits_of
 from refute.kernels.runs.rows import Lines
@@ -181,7 +181,7 @@ def checked_rows(path: Path) -> int:
 
 def unreadable(path: Path, error: Exception) -> DataError:
     """The error for a file, or a folder of files, that cannot be read as it was written."""
-    return DataError(f"{path} cannot be read: {error}", path=str(path), reason=str(error))
+    return DataError(f"{path} cannot be read: {ended(str(error))}", path=str(path), reason=str(error))
 
 
 def write_parquet(path: Path, table: pa.Table) -> None:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from refute.durable.log import sync_folder
-from refute.errors import DataError, EngineError
+from refute.errors import DataError, EngineError, ended
 
 _HEAD = struct.Struct("<16sQQ")  # the token of a change, the bytes of the keys that go, of the rows that come
 SUFFIX = ".changes"
@@ -146,7 +146,7 @@ def bytes_of(folder: Path, region: Region) -> pa.Buffer:
             raise not_shared(folder) from error
         raise DataError(f"{path} is missing; the watch cannot go on without it.", path=str(path)) from error
     except (OSError, pa.ArrowException) as error:
-        raise DataError(f"{path} cannot be read: {error}", path=str(path)) from error
+        raise DataError(f"{path} cannot be read: {ended(str(error))}", path=str(path)) from error
     if len(found) != region.length or zlib.crc32(found) != region.crc:
         raise DataError(f"{path} is damaged: its checksum does not match.", path=str(path))
     return found

@@ -53,9 +53,9 @@ def _separated(
     found: str, likely: str, used: str, file: str, *, doubts_one: bool = False, quoted: Any = None
 ) -> DataError:
     shown, instead = ("a tab" if sign == "\t" else repr(sign) for sign in (likely, used))
-    way_out = "; if it has one column, name that in a schema" if doubts_one else ""
+    way_out = " If it has one column, name that in a schema." if doubts_one else ""
     return DataError(
-        f"{file!r} {found}: its cells seem to be separated by {shown}, not by {instead}; "
+        f"{file!r} {found}: its cells seem to be separated by {shown}, not by {instead}. "
         f"{csv_advice('delimiter', likely)}{way_out}",
         path=file,
         option="delimiter",

@@ -20,14 +20,14 @@ _UNKNOWN = "\N{REPLACEMENT CHARACTER}"  # for bytes that an encoding does not ha
 SURELY_UTF8 = "[\u0080-\u00ff\u2000-\u22ff\U0001f000-\U0001faff]|[\u0100-\u017f][A-Za-z]|[\u0100-\U0010ffff]{2}"
 _SURE = re.compile(SURELY_UTF8)
 _PACKED = (  # how files begin that are not text, and what they are
-    (b"\x1f\x8b", "a gzip archive: name it .csv.gz"),
-    (b"BZh", "a bzip2 archive: name it .csv.bz2"),
-    (b"\x28\xb5\x2f\xfd", "a zstandard archive: name it .csv.zst"),
-    (b"PK\x03\x04", "a zip archive or a workbook: unpack it, or save the sheet as CSV"),
-    (b"\xd0\xcf\x11\xe0", "an old workbook: save the sheet as CSV"),
-    (b"\xfd7zXZ", "an xz archive: unpack it"),
-    (b"PAR1", "a Parquet file: name it .parquet"),
-    (b"ORC", "an ORC file: name it .orc"),
+    (b"\x1f\x8b", "a gzip archive. Name it .csv.gz"),
+    (b"BZh", "a bzip2 archive. Name it .csv.bz2"),
+    (b"\x28\xb5\x2f\xfd", "a zstandard archive. Name it .csv.zst"),
+    (b"PK\x03\x04", "a zip archive or a workbook. Unpack it, or save the sheet as CSV"),
+    (b"\xd0\xcf\x11\xe0", "an old workbook. Save the sheet as CSV"),
+    (b"\xfd7zXZ", "an xz archive. Unpack it"),
+    (b"PAR1", "a Parquet file. Name it .parquet"),
+    (b"ORC", "an ORC file. Name it .orc"),
     (b"%PDF-", "a PDF file"),
 )
 
@@ -38,7 +38,7 @@ def check_is_text(path: str, beginning: bytes) -> None:
         return
     for sign, kind in _PACKED:
         if beginning.startswith(sign):
-            raise unreadable(path, f"it is not text, but seems to be {kind}")
+            raise unreadable(path, f"It is not text, but seems to be {kind}.")
 
 
 def check_encoding(file: Path, options: CsvOptions) -> None:
@@ -49,9 +49,9 @@ def check_encoding(file: Path, options: CsvOptions) -> None:
 
 def named_in_vain(path: str, encoding: str, found: str = "") -> DataError:
     """The error for a file that is UTF-8, where another encoding was named."""
-    found = found or f"all of {path!r} is UTF-8"
+    found = found or f"All of {path!r} is UTF-8"
     return DataError(
-        f"{found}, and {encoding} was named: leave the encoding out.",
+        f"{found}, and {encoding} was named. Leave the encoding out.",
         path=path,
         option="encoding",
         value=encoding,
@@ -63,7 +63,7 @@ def not_encoded(path: str, encoding: str, sample: bytes = b"") -> DataError:
     """The error for a file whose bytes are not text of its encoding, with the one that it likely has."""
     if encoding != "utf-8":
         return DataError(
-            f"Cannot read {path!r}: it has bytes that {encoding} does not have. Pass another encoding.",
+            f"Cannot read {path!r}: It has bytes that {encoding} does not have. Pass another encoding.",
             path=path,
             value=encoding,
         )
@@ -73,7 +73,7 @@ def not_encoded(path: str, encoding: str, sample: bytes = b"") -> DataError:
         return wide_letters(path)
     likely = "cp1252" if _UNKNOWN not in "".join(_letter(b) for b in set(sample)) else "latin-1"
     return DataError(
-        f"Cannot read {path!r}: it is not UTF-8 text; it may be {likely}: {csv_advice('encoding', likely)}",
+        f"Cannot read {path!r}: It is not UTF-8 text. It may be {likely}. {csv_advice('encoding', likely)}",
         path=path,
         option="encoding",
         expected=likely,
@@ -82,8 +82,8 @@ def not_encoded(path: str, encoding: str, sample: bytes = b"") -> DataError:
 
 def wide_letters(path: str, likely: str = "utf-16") -> DataError:
     """The error for a file with more than one byte for every letter."""
-    hint = f"it seems to be {likely.upper()}: convert it first, as by iconv -f {likely} -t utf-8"
-    return DataError(f"Cannot read {path!r}: it is not UTF-8 text; {hint}", path=path, expected=likely)
+    hint = f"It seems to be {likely.upper()}. Convert it first, as by iconv -f {likely} -t utf-8."
+    return DataError(f"Cannot read {path!r}: It is not UTF-8 text. {hint}", path=path, expected=likely)
 
 
 def _letter(byte: int) -> str:
