@@ -54,8 +54,8 @@ if TYPE_CHECKING:
     from refute.spark.tracking.tracking import SparkTracking
 
 LOGGED_ROWS = 1 << 15  # rows in logs from which a state is written: opening carries no more of them out again
-_FROZEN = "the predicates were chosen from the rows at the start, and stay as they are until refit()"
-_ON_SPARK = "the rows stay on Spark, which looks at all of them once for each change"
+_FROZEN = "The predicates were chosen from the rows at the start, and stay as they are until refit()."
+_ON_SPARK = "The rows stay on Spark, which looks at all of them once for each change."
 
 
 class Tracker(Lasting[KeptTracker]):
@@ -130,7 +130,7 @@ class Tracker(Lasting[KeptTracker]):
         """Writes all changes since the last commit to disk; once this returns, they survive a crash."""
         if self._far is not None:
             raise stays_on_spark(
-                "only rows in this process are kept on disk; use Tracker.open with a larger driver_bytes"
+                "Only rows in this process are kept on disk. Use Tracker.open with a larger driver_bytes."
             )
         super().commit()
 
@@ -347,7 +347,7 @@ class Tracker(Lasting[KeptTracker]):
         with self._lock:
             self._in_use()
             if self._far is not None:
-                raise stays_on_spark("tables are not compared there; use apply(changes)")
+                raise stays_on_spark("Tables are not compared there. Use apply(changes).")
             rows = arrow_of(arrived(rows_to_track(table)), self._state.known_schema())
             return self._changed(to_become(self._state, rows))
 
@@ -365,8 +365,8 @@ class Tracker(Lasting[KeptTracker]):
                 self._kept.refitted(self._notes)
             after = {render_text(rule): rule for rule in self._rules.constraints()}
             now = predicates_of(self._space)
-            notes = [f"now asked: {one}" for one in now if one not in predicates]
-            notes += [f"no longer asked: {one}" for one in predicates if one not in now]
+            notes = [f"The search now uses {one}." for one in now if one not in predicates]
+            notes += [f"The search no longer uses {one}." for one in predicates if one not in now]
             return RuleChanges.between(before, after, set(self._space.predicates), notes)
 
     def _ready(self) -> Tracking | SparkTracking:

@@ -67,7 +67,7 @@ def continued(found: Discovery, options: dict[str, Any]) -> tuple[Any, Predicate
     if not isinstance(found.table, LocalTable):
         raise OptionError("The rows of this discovery are on Spark. Give their DataFrame to the tracker.")
     if not found.complete:
-        raise OptionError("This discovery was stopped before all rules were found; a tracker needs all of them.")
+        raise OptionError("This discovery was stopped before all rules were found. A tracker needs all of them.")
     return found.table.relation.arrow, found.space, found.options
 
 
@@ -117,4 +117,4 @@ def predicates_of(space: PredicateSpace) -> list[str]:
 
 def stays_on_spark(why: str) -> OptionError:
     """The error of what cannot be done with rows that stay on Spark, and why."""
-    return OptionError(f"The rows of this tracker stay on Spark, and {why}", type="Spark")
+    return OptionError(f"The rows of this tracker stay on Spark. {why}", type="Spark")

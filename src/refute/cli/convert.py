@@ -94,9 +94,7 @@ def convert(
     if out is None or out == "-":
         hand_over(written)
         return Exit.HOLDS
-    write_text(
-        local_path(out, "`refute convert` writes to a file on this machine, or without --out to stdout."), written
-    )
+    write_text(local_path(out, "--out needs a file on this machine; without it, rules go to stdout."), written)
     if not quiet:
         say(f"{out}: {plural(len(book), 'rule')}, {named(chosen).title} to {target.title}", err=True)
     return Exit.HOLDS

@@ -14,7 +14,7 @@ from refute.cli.exits import Exit
 from refute.cli.options import SharedOptions, shared
 from refute.cli.progress import waiting
 from refute.cli.terminal import say
-from refute.errors import EngineError
+from refute.errors import EngineError, ended
 
 _SOURCE = str(Path(refute.__file__).parents[1])  # where this Refute lies, which may be known by our own path alone
 _REHEARSE = """
@@ -52,17 +52,17 @@ def _compile() -> bool:
     calls = [[sys.executable, "-P", "-W", "ignore", "-c", _REHEARSE, _SOURCE, part] for part in _PARTS]
     processes = [subprocess.Popen(call, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for call in calls]
     try:
-        ended = [(process.communicate(), process.returncode) for process in processes]
+        outcomes = [(process.communicate(), process.returncode) for process in processes]
     except BaseException:
         for process in processes:
             process.kill()
             process.wait()
         raise
-    for (_, said), code in ended:
+    for (_, said), code in outcomes:
         if code:
             reason = said.strip().rpartition("\n")[2]
             raise EngineError(f"The kernels could not be compiled: {ended(reason)}", reason=reason)
-    return any(float(seconds) > 0 for (seconds, _), _ in ended)
+    return any(float(seconds) > 0 for (seconds, _), _ in outcomes)
 
 
 def _make_archive(options: SharedOptions) -> None:

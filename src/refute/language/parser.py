@@ -204,5 +204,5 @@ def _explained(text: str, start: str, position: int, found: str, expected: tuple
     elif rest.startswith(".") and text[:position].rstrip()[-1:].isalnum():
         problem = "A name with a dot goes into back quotes, as in `address.zip`."
     else:
-        problem = f"Expected {any_of(expected)}; {found}." if expected else f"{found}, which is not expected here."
+        problem = f"Expected {any_of(expected)}; {found}." if expected else f"This is not expected here: {found}."
     return RuleSyntaxError(problem, text=text, position=position, expected=expected)

@@ -22,7 +22,7 @@ HALF_A_CHARACTER = "This text has half a character (one of a pair such as \\ud83
 
 def beyond_floats(written: str) -> str:
     """The problem with a number that no float is near to, and that would be taken for infinity."""
-    return f"{written} is larger than any float: leave the comparison out, or write float 'inf'"
+    return f"{written} is larger than any float: leave the comparison out, or write float 'inf'."
 
 
 class Row(Enum):

@@ -196,8 +196,8 @@ class RowsElsewhere:
         for name, count in kept.counts.items():
             if name not in listing and found[name].counts[0] != count:
                 raise EngineError(
-                    f"Tasks found {found[name].counts[0]:,} violations of {name!r}, where {count:,} are on record; "
-                    "nothing was changed.",
+                    f"Tasks found {found[name].counts[0]:,} violations of {name!r}, where {count:,} are on record. "
+                    "Nothing was changed.",
                     rule=name,
                     count=found[name].counts[0],
                     expected=count,

@@ -88,7 +88,7 @@ def command(
     if not options.quiet and not out.is_stdout:
         if not len(found):
             say(
-                f"No rule is proposed. Wrote examples to {in_one_line(out.text)}; add a rule before you check.",
+                f"No rule is proposed. Wrote examples to {in_one_line(out.text)}: add a rule before you check.",
                 err=True,
             )
         else:

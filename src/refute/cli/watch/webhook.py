@@ -84,7 +84,8 @@ class Webhook:
                 write_text(self._kept, json.dumps(told) + "\n")
             except OSError as error:
                 self._warn(
-                    f"--webhook {self._url}: {name!r} was posted, but this cannot be recorded in {self._kept}: {ended(str(error))}"
+                    f"--webhook {self._url}: {name!r} was posted, but this cannot be recorded in "
+                    f"{self._kept}: {ended(str(error))}"
                 )
 
     def _posted(self, body: bytes) -> str | None:

@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 _SIGNS = {"PLUS": Sign.PLUS, "MINUS": Sign.MINUS, "TIMES": Sign.TIMES}
 _DIVISION = (
-    "rules do not divide, because a quotient is not exact: multiply the other side instead, as in s.a > t.b * 2 for "
+    "Rules do not divide, because a quotient is not exact: multiply the other side instead, as in s.a > t.b * 2 for "
     "s.a / 2 > t.b."
 )
 _TWO_ROWS = (
-    "each side of a comparison is about one row: bring the columns of the other row to the other side, as in "
+    "Each side of a comparison is about one row: bring the columns of the other row to the other side, as in "
     "s.a > t.b + 5 for s.a - t.b > 5."
 )
-_LONE_SPAN = "a length of time is added to a date or a timestamp, as in s.ended + 3 days < t.begun."
-_TYPES = "arithmetic is for numbers, and for dates and timestamps with a length of time, as in s.ended + 3 days."
+_LONE_SPAN = "A length of time is added to a date or a timestamp, as in s.ended + 3 days < t.begun."
+_TYPES = "Arithmetic is for numbers, and for dates and timestamps with a length of time, as in s.ended + 3 days."
 
 
 class Fail(Protocol):

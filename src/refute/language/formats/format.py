@@ -21,7 +21,7 @@ class FormatError(RuleBookError):
 
 
 class UnwritableError(RuleError):
-    """What a format cannot express; a writer's inner step raises it, and the writer adds the rule's name."""
+    """What a format cannot express; a writer's inner step raises it, and the writer puts the rule's name before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def read_each_line(text: str, title: str, parse: Callable[[str], DenialConstrain
             constraints.append(parse(line))
             lines.append(number)
         except RuleError as error:
-            log.add(f"Not {title}: {error}", number)
+            log.add(f"This is not {title}: {error}", number)
     book = book_of(constraints, log, title)
     rules = tuple(replace(rule, line=line) for rule, line in zip(book.rules, lines, strict=True))
     return RuleBook(rules, tuple(replace(entry, line=line) for entry, line in zip(book.entries, lines, strict=True)))
@@ -76,7 +76,7 @@ def book_of(rules: Iterable[DenialConstraint | Rule | str], log: ProblemLog, tit
     """The rule book of what was read, or one error with every problem met on the way; no rule at all is one too."""
     found = list(rules)
     if not found and not log:
-        log.add(f"No rule in this {title} text.")
+        log.add(f"There is no rule in this {title} text.")
     try:
         log.raise_if_any()
     except RuleBookError as error:

@@ -20,12 +20,12 @@ def read_object(text: str, title: str) -> dict[str, Any]:
     try:
         data = _loaded(text)
     except json.JSONDecodeError as error:
-        raise FormatError([RuleMistake(f"Not {title}: {not_json(error)}", error.lineno)]) from None
+        raise FormatError([RuleMistake(f"This is not {title}: {not_json(error)}", error.lineno)]) from None
     except (RuleError, RecursionError) as error:
         reason = error if isinstance(error, RuleError) else "It is nested too deeply."
-        raise FormatError([RuleMistake(f"Not {title}: {reason}")]) from None
+        raise FormatError([RuleMistake(f"This is not {title}: {reason}")]) from None
     if not isinstance(data, dict):
-        raise FormatError([RuleMistake(f"Not {title}: expected an object in curly brackets.", 1)])
+        raise FormatError([RuleMistake(f"This is not {title}: Expected an object in curly brackets.", 1)])
     return data
 
 

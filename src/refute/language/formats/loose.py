@@ -121,14 +121,14 @@ def spell(value: Value) -> str:
 def check_name(name: str) -> str:
     """The name itself, if it can stand without quotes where predicates are split at operators and `and`."""
     if reason := _lost_without_quotes(name, "names"):
-        raise UnwritableError(f"The column {name!r} {reason}", column=name)
+        raise UnwritableError(f"The column {name!r} {reason}.", column=name)
     return name
 
 
 def check_text(text: str) -> str:
     """The text of a constant, if it can stand without quotes where a name can."""
     if reason := _lost_without_quotes(text, "constants"):
-        raise UnwritableError(f"The constant {text!r} {reason}", value=text)
+        raise UnwritableError(f"The constant {text!r} {reason}.", value=text)
     return text
 
 

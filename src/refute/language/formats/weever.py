@@ -47,10 +47,12 @@ def read(text: str, table: TableFacts | None = None) -> RuleBook:
     data = read_object(text, _TITLE)
     wrong = [key for key in ("constraints", "keyColumns", "header") if not isinstance(data.get(key, []), list)]
     if wrong or "constraints" not in data:
-        raise FormatError([RuleMistake(f"Not {_TITLE}: expected a list under {' and '.join(wrong) or 'constraints'}.")])
+        raise FormatError(
+            [RuleMistake(f"This is not {_TITLE}: Expected a list under {' and '.join(wrong) or 'constraints'}.")]
+        )
     names = (table.columns if table is not None else ()) or tuple(map(str, data.get("header", ())))
     if not names:
-        message = "Its columns are numbers: give the header of the table (--header a,b,c or --header table.csv)."
+        message = "Its columns are numbers. Give the header of the table (--header a,b,c or --header table.csv)."
         raise FormatError([RuleMistake(message)])
     log = ProblemLog()
     constraints = []
@@ -63,7 +65,7 @@ def read(text: str, table: TableFacts | None = None) -> RuleBook:
     try:
         key = tuple(_name(index, names) for index in data.get("keyColumns", ()))
     except RuleError as error:
-        log.add(f"KeyColumns: {error}")
+        log.add(f"keyColumns: {error}")
     book = book_of(constraints, log, _TITLE)
     return RuleBook(book.rules, book.entries, Dataset(key=key))
 

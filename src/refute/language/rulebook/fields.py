@@ -61,8 +61,8 @@ def read_mapping(
 
 def _text(node: BookNode, log: ProblemLog) -> str:
     if not isinstance(node.value, str):
-        hint = "; put it in quotes" if isinstance(node.value, bool | int | float | dt.date) else ""
-        raise RuleError(f"Expected text, not {node.kind}{hint}", type=node.kind, expected="text")
+        hint = " Put it in quotes." if isinstance(node.value, bool | int | float | dt.date) else ""
+        raise RuleError(f"Expected text, not {node.kind}.{hint}", type=node.kind, expected="text")
     if not node.value.strip():
         raise RuleError("The text is empty.")
     return node.value
@@ -124,7 +124,8 @@ def _constant(name: str, node: BookNode) -> Constant:
     value = node.value
     if value is None:
         raise RuleError(
-            f"Null is not a value for {name!r} to have: leave it out; null passes unless `nulls: equal`.", column=name
+            f"Null cannot be a value of {name!r}: leave it out. Null passes unless the rule has `nulls: equal`.",
+            column=name,
         )
     if isinstance(value, float) and math.isfinite(value):
         value = Decimal(repr(value))
@@ -178,14 +179,14 @@ def _tolerance(node: BookNode, log: ProblemLog) -> Tolerance:
             type=node.kind,
             expected=("rows", "suspects", "violations"),
         )
-    values = read_mapping(node, TOLERANCE_FIELDS, log, "tolerance")
+    values = read_mapping(node, TOLERANCE_FIELDS, log, "`tolerance`")
     if not node.items:
         raise RuleError("It sets no limit: give rows, suspects or violations, as in {rows: 0.1%}.")
     return Tolerance.of(**values)
 
 
 def _dataset(node: BookNode, log: ProblemLog) -> dict[str, object]:
-    return read_mapping(node, DATASET_FIELDS, log, "dataset")
+    return read_mapping(node, DATASET_FIELDS, log, "`dataset`")
 
 
 def _rules(node: BookNode, log: ProblemLog) -> list[BookNode]:

@@ -75,12 +75,12 @@ def read_yaml(text: str, log: ProblemLog) -> BookNode | None:
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = None if mark is None else mark.line + 1
-        log.add(f"Not valid {_written_as(text)}: {explained(error, text)}", line)
+        log.add(f"This is not valid {_written_as(text)}: {explained(error, text)}", line)
     except ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
-        log.add(f"Not valid {_written_as(text)}: {explained(error, text)}", line)
+        log.add(f"This is not valid {_written_as(text)}: {explained(error, text)}", line)
     except YAMLError as error:
-        log.add(f"Not valid {_written_as(text)}: {explained(error, text)}")
+        log.add(f"This is not valid {_written_as(text)}: {explained(error, text)}")
     return None
 
 

@@ -13,7 +13,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.logger import PySparkLogger
 
-from refute.errors import FACTS_NOTE, DataError, EngineError, RefuteError, SchemaError
+from refute.errors import FACTS_NOTE, DataError, EngineError, RefuteError, SchemaError, ended
 from refute.faults import (
     missing_file,
     missing_table,
@@ -64,7 +64,7 @@ def explained(error: Exception, what: str | None = None) -> RefuteError:
         if found:
             return build(found, text, what)
     gist = _gist(text)
-    return EngineError(f"Spark failed{_on(what)}: {gist}", table=what, reason=gist, quoted=quotation(gist))
+    return EngineError(f"Spark failed{_on(what)}: {ended(gist)}", table=what, reason=gist, quoted=quotation(gist))
 
 
 @contextlib.contextmanager
@@ -109,10 +109,10 @@ def _gist(text: str) -> str:
     causes = [line.removeprefix("Caused by:").strip() for line in lines if line.startswith("Caused by:")]
     java = [line.removeprefix(": ") for line in lines if line.startswith(": ")]
     raised = re.findall(r"^Traceback \(most recent call last\):\n(?:[ \t].*\n)+(\S.*)", text, re.MULTILINE)
-    first = (raised[-1:] or causes[-1:] or java or lines or ["no reason was given"])[0]
+    first = (raised[-1:] or causes[-1:] or java or lines or ["No reason was given."])[0]
     unknown_host = re.search(r"UnknownHostException: (\S+)", first)
     if unknown_host:
-        return f"there is no host {unknown_host.group(1)!r}"
+        return f"There is no host {unknown_host.group(1)!r}."
     first = re.sub(r"^\(?[\w.$]+(Exception|Error)\)?:? ", "", first)
     first = re.sub(r"^\[[A-Z_.0-9]+\] ", "", first)
     return short(re.sub(r"\s*SQLSTATE: \w+.*$", "", first))
@@ -139,7 +139,7 @@ def _malformed_cells(found: re.Match[str], text: str, what: str | None) -> Refut
 
 def _malformed(found: re.Match[str], text: str, what: str | None) -> RefuteError:
     reason = _gist(text)
-    message = f"{_file(text, what)} has a row that does not fit its format or schema: {reason}"
+    message = f"A row of {_file(text, what)} does not fit its format or schema: {ended(reason)}"
     return DataError(message, path=_path(text, what), reason=reason, quoted=quotation(reason))
 
 
@@ -166,8 +166,8 @@ def _table(found: re.Match[str], text: str, what: str | None) -> RefuteError:
 def _same_name(found: re.Match[str], text: str, what: str | None) -> RefuteError:
     where = "the DataFrame" if what is None else repr(what)
     return DataError(
-        f"{where} has two columns {found.group(1)!r}, or two that differ only by case, which Spark cannot distinguish. "
-        "Rename one of them.",
+        f"Spark cannot distinguish two columns {found.group(1)!r} of {where}, which may differ by case. Rename one of "
+        "them.",
         column=found.group(1),
     )
 
@@ -209,7 +209,7 @@ def _memory(found: re.Match[str], text: str, what: str | None) -> RefuteError:
 
 
 def _lost(found: re.Match[str], text: str, what: str | None) -> RefuteError:
-    return EngineError(f"Lost the connection to Spark{_on(what)}: {_gist(text)}", table=what, reason=_gist(text))
+    return EngineError(f"Lost the connection to Spark{_on(what)}: {ended(_gist(text))}", table=what, reason=_gist(text))
 
 
 def _layout(found: re.Match[str], text: str, what: str | None) -> RefuteError:
@@ -229,20 +229,20 @@ def _lost_rows(found: re.Match[str], text: str, what: str | None) -> RefuteError
 def _cancelled(found: re.Match[str], text: str, what: str | None) -> RefuteError:
     group = re.search(r"part of cancelled job group (.+?) SQLSTATE", text)
     with_group = f", with the job group {group.group(1)!r}" if group else ""
-    return JobsCancelledError(f"The Spark jobs{_on(what)} were cancelled{with_group}", table=what)
+    return JobsCancelledError(f"The Spark jobs{_on(what)} were cancelled{with_group}.", table=what)
 
 
 def _import(found: re.Match[str], text: str, what: str | None) -> RefuteError:
     lacking = found_wanting()
     if lacking is None:
-        lacking = f"A Python worker of Spark failed to import what it needs ({short(found.group(0))}); {remedy()}"
+        lacking = f"A Python worker of Spark failed to import what it needs ({short(found.group(0))}). {remedy()}"
     return EngineError(lacking, reason=found.group(0))
 
 
 def _python_version(found: re.Match[str], text: str, what: str | None) -> RefuteError:
     theirs, ours = found.groups()
     return EngineError(
-        f"Spark's executors run Python {theirs} and this process {ours}: both need the same minor version; {remedy()}",
+        f"Spark's executors run Python {theirs} and this process {ours}: both need the same minor version. {remedy()}",
         value=theirs,
         expected=ours,
     )
@@ -250,7 +250,7 @@ def _python_version(found: re.Match[str], text: str, what: str | None) -> Refute
 
 def _no_program(found: re.Match[str], text: str, what: str | None) -> RefuteError:
     return EngineError(
-        f"Spark's executors cannot run {found.group(1)!r}, which is set as their Python ({found.group(2).strip()}); "
+        f"Spark's executors cannot run {found.group(1)!r}, which is set as their Python ({found.group(2).strip()}). "
         f"{remedy()}",
         path=found.group(1),
         reason=found.group(2).strip(),

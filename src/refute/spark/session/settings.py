@@ -39,7 +39,8 @@ def adjust(session: SparkSession, settings: Mapping[str, str], where: str) -> No
 
 def _refused(name: str, where: str) -> OptionError:
     return OptionError(
-        f"{where} accepts the setting {name!r} only when it starts, or does not know it. Set it there, or leave it out.",
+        f"{where} accepts the setting {name!r} only when it starts, or does not know it. Set it there, or leave it "
+        "out.",
         option=name,
     )
 
@@ -49,7 +50,7 @@ def check_files(paths: Sequence[str]) -> None:
     for path in paths:
         if not path.lower().endswith(_SUFFIXES):
             raise OptionError(
-                f"{path!r} is not a Python file for executors; their names end in {any_of(_SUFFIXES)}.",
+                f"{path!r} is not a Python file for executors. Their names end in {any_of(_SUFFIXES)}.",
                 option="py_files",
                 path=path,
             )

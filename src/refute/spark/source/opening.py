@@ -55,7 +55,7 @@ def open_source(
         with plain_failures():
             if table.isStreaming:
                 raise DataError(
-                    "The DataFrame is a stream, and streams are not supported. Write it to a table first, and use that.",
+                    "The DataFrame is a stream, and streams are not supported. Write it to a table first.",
                     table="the DataFrame",
                 )
             return SparkSource(table, "the DataFrame", key)

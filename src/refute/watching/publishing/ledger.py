@@ -115,7 +115,7 @@ class Ledger:
                 raise DataError(f"Files of {folder} are missing.", path=str(folder))
         except DataError as error:
             raise type(error)(
-                f"{error}; the table of violations cannot be continued. Remove {self._folder} to have open violations "
+                f"{error} The table of violations cannot be continued. Remove {self._folder} to have open violations "
                 "listed again from the rows; resolved ones are then gone",
                 **error.facts,
             ) from error
