@@ -254,7 +254,8 @@ class Directory(Generic[Held]):
         if failure is not None:
             warnings.warn(
                 f"The logs of the {self._sort.noun} in {self.folder} could not be shortened: "
-                f"{ended(str(failure))} Nothing is lost, but opening it takes longer. This is tried again as rows come.",
+                f"{ended(str(failure))} Nothing is lost, but opening it takes longer. This is tried again as rows "
+                "come.",
                 RuntimeWarning,
                 stacklevel=4,
             )
