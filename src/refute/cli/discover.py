@@ -71,7 +71,8 @@ _OF_PROPOSALS = ("tendencies", "max_left", "seed")
     "--measure",
     default="g1",
     show_default=True,
-    help="g1: share of pairs, each counted once, g2: share of rows in violations, g3: share of rows to blame.",
+    help="What --error limits. g1: share of pairs, each counted once, g2: share of rows in violations, "
+    "g3: share of rows to blame.",
 )
 @click.option("--max-predicates", type=click.IntRange(min=1), metavar="K", help="At most K comparisons in a rule.")
 @click.option(

@@ -90,25 +90,23 @@ class Webhook:
 
     def _posted(self, body: bytes) -> str | None:
         """None once it is posted; else what kept it from being, and how often it was tried."""
-        problem = "The command ended"
+        cause = "The command ended"
         for number in range(TRIES):
             if number and self._stopping.wait(self._pause * 2 ** (number - 1)):
-                return f"{problem} ({plural(number, 'try', 'tries')})."
+                return f"{cause} ({plural(number, 'try', 'tries')})."
             request = urllib.request.Request(self._url, body, {"Content-Type": "application/json"}, method="POST")
             try:
                 with _OPENER.open(request, timeout=self._patience):
                     return None
             except urllib.error.HTTPError as error:
-                problem = f"The server answered {error.code}"
+                cause = f"The server answered {error.code}"
                 if 300 <= error.code < 400:
-                    return (
-                        f"{problem}, which leads to {error.headers.get('Location')}. Give that address if it is right."
-                    )
+                    return f"{cause}, which leads to {error.headers.get('Location')}. Give that address if it is right."
                 if error.code < 500 and error.code != 429:
-                    return f"{problem}."
+                    return f"{cause}."
             except (OSError, ValueError, http.client.HTTPException) as error:
-                problem = str(getattr(error, "reason", None) or error) or type(error).__name__
-        return f"{problem} ({TRIES} tries)."
+                cause = str(getattr(error, "reason", None) or error) or type(error).__name__
+        return f"{cause} ({TRIES} tries)."
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):

@@ -274,7 +274,12 @@ KIND_FIELDS = (
 RULE_FIELDS = (
     Field("name", "The name of the rule, unique in the file.", _TEXT, _text),
     *KIND_FIELDS,
-    Field("severity", "error (the default) fails a run, warn does not.", _enum_schema(Severity), _choice(Severity)),
+    Field(
+        "severity",
+        "How severe a violation is: error (the default) fails a run, warn does not.",
+        _enum_schema(Severity),
+        _choice(Severity),
+    ),
     Field(
         "tolerance",
         "How many violations are allowed before the rule fails.",
@@ -287,7 +292,7 @@ RULE_FIELDS = (
     Field("tags", "Words to group rules by.", _TEXT_OR_LIST, _texts),
     Field(
         "status",
-        "active (the default), or proposed until somebody accepts it: then it only warns.",
+        "Whether the rule is active (the default), or proposed until somebody accepts it: then it only warns.",
         _enum_schema(Status),
         _choice(Status),
     ),
