@@ -103,7 +103,7 @@ def test_a_full_disk_leaves_what_was_there(tmp_path: Path, existing: bool) -> No
         (tmp_path / "out.txt").write_text(OLD, encoding="utf-8")
     code = "from refute.writing import write_text; write_text('out.txt', 'x' * 9999)"
     told = in_child(code, most=4096, folder=tmp_path)
-    assert "cannot write to 'out.txt': File too large" in told
+    assert "Cannot write to 'out.txt': File too large" in told
     assert [file.name for file in tmp_path.iterdir()] == ["out.txt"] * existing
     assert not existing or (tmp_path / "out.txt").read_text(encoding="utf-8") == OLD
 
@@ -113,7 +113,7 @@ def test_a_full_disk_leaves_no_violations_rather_than_some(tmp_path: Path) -> No
     command = ["check", "data.parquet", "zip -> city", "--engine", "local", "-q"]
     command += ["--violations", "out", "--json", "r.json"]
     code = f"import sys; from refute.cli.app import run; sys.exit(run({command}))"
-    assert "cannot write to 'out/zip_fixes_city.parquet': " in in_child(code, most=20_000, folder=tmp_path)
+    assert "Cannot write to 'out/zip_fixes_city.parquet': " in in_child(code, most=20_000, folder=tmp_path)
     assert (tmp_path / "r.json").exists()
     assert list((tmp_path / "out").iterdir()) == []
 

@@ -59,7 +59,7 @@ def test_packed_files_are_large_sooner_and_arrow_files_are_for_this_process_alon
 def test_whatever_only_spark_can_know_is_for_spark(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert answers_on_spark("s3://bucket/a.csv")
     assert answers_on_spark("sales.orders")
-    with pytest.raises(DataError, match="the path is empty"):
+    with pytest.raises(DataError, match="The path is empty"):
         answers_on_spark(" ")
     monkeypatch.delitem(sys.modules, "pyspark.sql", raising=False)  # a session of other tests may have other files
     assert not answers_on_spark("none.csv", SMALL)  # said at once, without a Spark that starts

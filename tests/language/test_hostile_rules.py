@@ -66,7 +66,7 @@ def test_aliases_that_people_write_are_read() -> None:
         ("weever", '{"constraints": ' + '[{"a":' * 50_000, "nested too deeply"),
         ("weever", '{"header": ["a"], "constraints": [' + DIGITS + "]}", "more than 1000 digits"),
         ("nadeef", '{"rule": [{"type": "cfd", "value": ["a | b", "' + DIGITS + ', _"]}]}', "more than 1000 digits"),
-        ("nadeef", '{"rule": "' + '\\"' * 50_000, "a quote is opened here and never closed"),
+        ("nadeef", '{"rule": "' + '\\"' * 50_000, "A quote is opened here and never closed"),
         ("nadeef", '{"rule": [], "rule": [{"type": "fd", "value": ["a | b"]}]}', "the key 'rule' is written twice"),
         ("metanome", "¬(t0.a == 1e400)", "line 1: .*1e400 is larger than any float"),
         ("text", "not (s.a = 1e400)", "line 1: .*1e400 is larger than any float"),

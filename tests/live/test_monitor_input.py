@@ -126,13 +126,13 @@ def test_keys_of_two_columns(keys: Any) -> None:
 @pytest.mark.parametrize(
     ("keys", "said"),
     [
-        ([(1,)], r"key 0 of the list is \(1,\); give keys as a table with the columns a, b, or as a list of tuples"),
-        ([1], "key 0 of the list is 1; give keys as"),
-        ([{"a": 1}], "the given keys lack the column 'b'; the key is a, b"),
-        (pa.table({"a": [1]}), "the given keys lack the column 'b'; the key is a, b"),
-        (pa.array([1]), "the given keys lack the column 'b'; the key is a, b"),
-        ([("x", 1)], "column 'a' holds int64, but string was given; convert it to int64 first"),
-        ([(1, None)], "the key column 'b' is null in 1 row"),
+        ([(1,)], r"key 0 of the list is \(1,\). Give keys as a table with the columns a, b, or as a list of tuples"),
+        ([1], "key 0 of the list is 1. Give keys as"),
+        ([{"a": 1}], "The given keys lack the column 'b'; the key is a, b"),
+        (pa.table({"a": [1]}), "The given keys lack the column 'b'; the key is a, b"),
+        (pa.array([1]), "The given keys lack the column 'b'; the key is a, b"),
+        ([("x", 1)], "column 'a' holds int64, but string was given. Convert it to int64 first"),
+        ([(1, None)], "The key column 'b' is null in 1 row"),
         ([(9, "x")], "there are no rows with these keys: a = 9, b = 'x'. Nothing was changed"),
     ],
 )
@@ -259,12 +259,12 @@ def test_an_empty_list_changes_nothing_once_columns_are_known() -> None:
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        ({"id": 1}, "cannot read rows from a dict; give a table, or a list with one dict for each row"),
-        ([(1, "a", "x")], r"row 0 of the list is \(1, 'a', 'x'\); give a dict with its columns, or a table"),
-        ([{}], r"row 0 of the list is \{\}; give a dict with its columns, or a table"),
+        ({"id": 1}, "Cannot read rows from a dict. Give a table, or a list with one dict for each row"),
+        ([(1, "a", "x")], r"row 0 of the list is \(1, 'a', 'x'\). Give a dict with its columns, or a table"),
+        ([{}], r"row 0 of the list is \{\}. Give a dict with its columns, or a table"),
         ([{"id": 1, "zip": "a", "city": "x"}, {"id": 2, "zip": "a"}], "row 1 of the list lacks the column 'city'"),
         ([{"id": 7, "zip": "a", "city": 1}, {"id": 8, "zip": "a", "city": "x"}], "the values of 'city' cannot be read"),
-        ("rows.csv", "cannot read a table from a str"),
+        ("rows.csv", "Cannot read a table from a str"),
     ],
 )
 def test_what_is_no_table_is_told(rows: Any, said: str) -> None:
@@ -315,8 +315,8 @@ def test_rows_without_a_key_keep_their_numbers() -> None:
 @pytest.mark.parametrize(
     ("numbers", "said"),
     [
-        ([7], "there is no row 7. Nothing was changed"),
-        ([-1], "there is no row -1"),
+        ([7], "There is no row 7. Nothing was changed"),
+        ([-1], "There is no row -1"),
         ([0, 0], "row 0 is listed more than once"),
         ([None], "the number of a row is null"),
     ],
@@ -334,7 +334,7 @@ def test_a_monitor_without_rows_answers() -> None:
     assert len(monitor.rows) == len(monitor.table()) == 0
     assert monitor.counts == {RULE: 0, "rate": 0}
     for change in (monitor.delete, lambda keys: monitor.apply([{"op": "delete", "id": key} for key in keys])):
-        with pytest.raises(DataError, match="the monitor has no rows yet; insert some first"):
+        with pytest.raises(DataError, match="The monitor has no rows yet. Insert some first"):
             change([1])
 
 
@@ -350,7 +350,7 @@ def test_a_rule_is_known_by_name_text_or_constraint() -> None:
 
 def test_the_last_rule_stays() -> None:
     monitor = watching()
-    with pytest.raises(OptionError, match="this is the monitor's only rule; add another before you drop it"):
+    with pytest.raises(OptionError, match="This is the monitor's only rule. Add another before you drop it"):
         monitor.drop(RULE)
     assert monitor.add("city -> zip") == {"city_fixes_zip": 0}
     monitor.drop("zip -> city")
@@ -393,7 +393,7 @@ def test_a_closed_monitor_says_so_first() -> None:
         lambda: monitor.drop(RULE),
     ]
     for change in changes:
-        with pytest.raises(OptionError, match="the monitor is closed; open it again"):
+        with pytest.raises(OptionError, match="the monitor is closed. Open it again"):
             change()
     assert monitor.counts == {RULE: 2}
 
@@ -405,16 +405,16 @@ def test_a_monitor_is_opened_again_as_what_it_is(tmp_path: Path) -> None:
     rf.Monitor.open(tmp_path, nulls="equal").close()
     wrong: list[tuple[str | None, dict[str, Any], str]] = [
         ("zip -> city", {}, "a rule 'zip_fixes_city' with other predicates or options"),
-        (None, {"nulls": "sql"}, "leave nulls= out"),
-        (None, {"store": "counts"}, "leave store= and most_pairs= out"),
-        (None, {"method": "lt_tree"}, "leave method= out"),
-        (None, {"key": "zip"}, "leave key= out"),
+        (None, {"nulls": "sql"}, "Leave nulls= out"),
+        (None, {"store": "counts"}, "Leave store= and most_pairs= out"),
+        (None, {"method": "lt_tree"}, "Leave method= out"),
+        (None, {"key": "zip"}, "Leave key= out"),
         (["zip -> city", "city -> zip"], {"nulls": "equal"}, "has no rule 'city_fixes_zip'"),  # type: ignore[list-item]
     ]
     for rules, options, said in wrong:
         with pytest.raises(OptionError, match=said):
             rf.Monitor.open(tmp_path, rules, **options)
-    with pytest.raises(OptionError, match="'s3://b/c' is not on this machine; a monitor needs a folder"):
+    with pytest.raises(OptionError, match="'s3://b/c' is not on this machine; A monitor needs a folder"):
         rf.Monitor.open("s3://b/c", "zip -> city")
 
 

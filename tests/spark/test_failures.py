@@ -70,7 +70,7 @@ def test_a_missing_package_is_told_even_where_executors_do_not_answer(monkeypatc
     monkeypatch.setattr(failures, "found_wanting", lambda: None)
     said = told(TRACE.replace("LAST", "ModuleNotFoundError: No module named 'numba'"))
     assert "No module named 'numba'" in said
-    assert f"install refute[spark] there for Python {OURS}" in said
+    assert f"Install refute[spark] there for Python {OURS}" in said
 
 
 def test_the_worker_that_lacks_most_is_told_and_so_is_another_version() -> None:

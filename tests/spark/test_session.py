@@ -82,7 +82,7 @@ def test_a_remote_without_its_scheme_is_told_how_to_write_it() -> None:
 
 @pytest.mark.parametrize("master", ["nonsense", "local[", "locale", "spark://", "http://host"])
 def test_a_master_that_spark_does_not_know_is_one_sentence(master: str) -> None:
-    with pytest.raises(EngineError, match=r"is not a Spark master; masters are local\[N\]"):
+    with pytest.raises(EngineError, match=r"is not a Spark master. Masters are local\[N\]"):
         session(master)
 
 

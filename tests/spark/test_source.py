@@ -286,7 +286,7 @@ def test_keys_are_the_ids_of_rows_alone_or_together(spark_kind: SparkSession) ->
     with pytest.raises(DataError, match=r"the key id is not unique: 2 rows have id = 1"):
         open_source(frame, key=["id"]).check_key()
     nulls = spark_kind.createDataFrame([(1.0, 1), (None, 2), (float("nan"), 3)], "id double, n int")
-    with pytest.raises(DataError, match=r"the key column 'id' is null in 2 rows"):
+    with pytest.raises(DataError, match=r"The key column 'id' is null in 2 rows"):
         open_source(nulls, key=["id"]).check_key()
     open_source(nulls, key=["n"]).check_key()
     with pytest.raises(SchemaError, match=r"there is no key column 'iid'\. Did you mean 'id'\?"):
@@ -306,9 +306,9 @@ def test_columns_that_spark_cannot_tell_apart_are_named(spark: SparkSession) -> 
 BAD_FILES = {  # through Connect this process does not see the files, and so finds no line
     "cells.csv": (
         "a,b\n1,2\n1,2,3\n",
-        "cells.csv(:3: this row has 3 cells.*|' has a row with .* cells): '1,2,3'",
+        "cells.csv(:3: This row has 3 cells.*|' has a row with .* cells): '1,2,3'",
     ),
-    "short.csv": ("a,b\n1\n", "short.csv(:2: this row has 1 cell.*|' has a row with .* cells): '1'"),
+    "short.csv": ("a,b\n1\n", "short.csv(:2: This row has 1 cell.*|' has a row with .* cells): '1'"),
     "empty.csv": ("", "empty.csv' is empty"),
     "empty.json": ("", "empty.json' is empty"),
     "twice.csv": ("a,a\n1,2\n", "more than one column 'a'"),
@@ -343,7 +343,7 @@ def test_paths_without_files_and_folders_of_several_formats_are_one_sentence(
         "mixed": "mixes formats: .* is CSV, .* is JSON lines",
         "empty": "empty'",
         "missing.csv": "there is no file or folder '.*missing.csv'",
-        "missing/*.csv": r"(no file matches|there is no file or folder) '.*missing/\*.csv'",
+        "missing/*.csv": r"(No file matches|there is no file or folder) '.*missing/\*.csv'",
         "headers": "header|columns of",
     }.items():
         with pytest.raises(DataError, match=told) as raised:
@@ -410,7 +410,7 @@ def test_failures_of_spark_are_told_in_one_sentence(
 
     column = raised(lambda: spark_kind.range(3).select("idd"))
     assert isinstance(column, SchemaError)
-    assert str(column) == "there is no column 'idd'. Did you mean 'id'?"
+    assert str(column) == "There is no column 'idd'. Did you mean 'id'?"
 
     def boom(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Fails in Spark's worker, which cannot import this module."""

@@ -298,7 +298,7 @@ def test_groups_too_large_for_a_task_go_in_rounds(spark: SparkSession, monkeypat
 
 
 def test_rows_need_ids(spark: SparkSession) -> None:
-    with pytest.raises(DataError, match="finding suspects needs row ids"):
+    with pytest.raises(DataError, match="Finding suspects needs row ids"):
         rf.suspects(spark.createDataFrame(TABLE), RULES)
 
 

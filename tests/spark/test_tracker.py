@@ -175,7 +175,7 @@ def test_a_frame_that_comes_to_this_process_is_kept_in_a_folder(spark: SparkSess
 
 def test_rows_that_stay_on_spark_are_in_no_folder(spark: SparkSession, tmp_path: Path) -> None:
     frame = frame_of(pa.table({"id": [1, 2, 3], "x": [1, 1, 2]}), spark)
-    with pytest.raises(OptionError, match="raise driver_bytes") as refused:
+    with pytest.raises(OptionError, match="Raise driver_bytes") as refused:
         rf.Tracker.open(tmp_path / "kept", frame, key="id", driver_bytes=0)
     assert refused.value.facts == {"option": "driver_bytes", "value": 0}
     assert not (tmp_path / "kept").exists()

@@ -46,7 +46,7 @@ def test_a_driver_that_is_killed_leaves_what_the_next_one_goes_on_with(
     elif point == JAVA:
         assert ended.returncode
         assert known == [0]
-        assert "refute.errors.EngineError: lost the connection to Spark on 'the stream'" in ended.stderr
+        assert "refute.errors.EngineError: Lost the connection to Spark on 'the stream'" in ended.stderr
     else:
         assert ended.returncode == -signal.SIGKILL, ended.stderr
         assert known in ([0], [0, 1])

@@ -62,7 +62,7 @@ def test_a_table_that_is_not_as_it_was_written_is_refused_and_made_anew_once_it_
         opened(tmp_path, driver_bytes=where)
     shutil.rmtree(tmp_path / "tables")
     with pytest.warns(
-        RuntimeWarning, match="tables is missing; open violations are listed again, as of the last batch"
+        RuntimeWarning, match="tables is missing. Open violations are listed again, as of the last batch"
     ):
         watcher = opened(tmp_path, book(UNIQUE, FIXES), driver_bytes=where)
     assert open_lines(tmp_path) == {(s, t, 2) for s, t in known}

@@ -201,7 +201,7 @@ def test_what_cannot_be_taken_changes_nothing(tmp_path: Path) -> None:
     rows = [some(n, seed) for n in range(12)]
     opened(tmp_path).take(0, QUERY, fed(rows))
     refused = (
-        (fed([some(99, seed), rows[3]]), "the feed inserts keys that already exist: id = 3"),
+        (fed([some(99, seed), rows[3]]), "The feed inserts keys that already exist: id = 3"),
         (fed([rows[0], some(77, seed)], "delete"), "updates or deletes keys that do not exist: id = 77"),
         (fed([some(50, seed), some(50, seed)]), "several changes of one key arrived together"),
         (fed([{**some(51, seed), "id": None}]), "null"),
@@ -267,7 +267,7 @@ class Repeated(TasksHere):
 def test_two_attempts_of_one_task_are_not_mixed(tmp_path: Path, sent_rows: int) -> None:
     rows = [some(n, random.Random(7)) for n in range(20)]
     tuning = ShardTuning(rows=8, least=4, sent_rows=sent_rows)
-    with pytest.raises(EngineError, match="some tasks of the batch ran again after others had used their results"):
+    with pytest.raises(EngineError, match="Some tasks of the batch ran again after others had used their results"):
         opened(tmp_path, runner=Repeated(), shards=tuning).take(0, QUERY, fed(rows))
     opened(tmp_path).take(0, QUERY, fed(rows))
     check(tmp_path, rows)

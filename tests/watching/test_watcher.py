@@ -388,7 +388,7 @@ def test_a_rule_with_too_many_violations_leaves_the_table_and_is_counted(tmp_pat
     watcher.close()
     assert rf.Watch(tmp_path).counts == {"zip_fixes_city": 8}
     assert len(list(rf.Watch(tmp_path).violations("zip -> city"))) == 8
-    with pytest.raises(DataError, match=r"holds a watch, not a monitor; open it with refute.watch"):
+    with pytest.raises(DataError, match=r"holds a watch, not a monitor. Open it with refute.watch"):
         rf.Monitor.open(tmp_path / "state")
 
 
@@ -443,7 +443,7 @@ def test_a_feed_of_changes_is_not_read_as_rows_later(tmp_path: Path) -> None:
     watcher = opened(tmp_path, op="op")
     watcher.take(0, QUERY, rows(op=["insert", "insert"]))
     watcher.close()
-    with pytest.raises(OptionError, match=r"has taken changes whose column 'op' says what each does; give op='op'"):
+    with pytest.raises(OptionError, match=r"has taken changes whose column 'op' says what each does. Give op='op'"):
         opened(tmp_path)
     opened(tmp_path, op="what").close()
 
@@ -558,6 +558,6 @@ def test_a_wrong_key_can_be_corrected_until_rows_have_come(tmp_path: Path) -> No
     assert watcher.take(0, QUERY, rows()) is not None
     watcher.close()
     assert rf.Watch(tmp_path).key == ("id",)
-    with pytest.raises(OptionError, match="has the key id; leave key= out"):
+    with pytest.raises(OptionError, match="has the key id. Leave key= out"):
         Watcher.open(tmp_path, WatchOptions(None, ("zip",)))
     opened(tmp_path, None).close()
