@@ -76,7 +76,7 @@ def test_the_command_alone_shows_its_help_and_nothing_else(capsys: pytest.Captur
 
 
 def test_a_glob_that_the_shell_spread_is_told_to_go_into_quotes(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "(rules.yaml): Quote the glob" in failure(capsys, "check", "1.csv", "2.csv", "rules.yaml")
+    assert "(rules.yaml). Quote the glob" in failure(capsys, "check", "1.csv", "2.csv", "rules.yaml")
 
 
 def test_one_argument_too_many_is_not_taken_for_a_glob(capsys: pytest.CaptureFixture[str]) -> None:

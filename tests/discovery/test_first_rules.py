@@ -98,7 +98,7 @@ def test_notes_of_many_short_rules_do_not_contradict_each_other() -> None:
     assert first.startswith(
         "The search was stopped before it verified any rule. A short one found these: the 30 shortest"
     )
-    assert second == "The search was stopped: rules not yet verified on all rows are missing"
+    assert second == "The search was stopped: rules not yet verified on all rows are missing."
     assert not any("verified in time" in note or "all of" in note for note in found.notes)
 
 

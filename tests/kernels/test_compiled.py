@@ -263,7 +263,7 @@ def test_the_first_compilation_on_a_machine_is_a_warning_of_the_log(
             compiling.begin(lambda: first)
             compiling.end()
     (record,) = caplog.records
-    assert record.getMessage() == "refute: Compiling kernels for this machine, once"
+    assert record.getMessage() == "refute: Compiling kernels for this machine, once."
     assert record.levelname == ("WARNING" if first and not listened else "INFO")
 
 

@@ -124,7 +124,7 @@ def test_five_mistakes_give_five_messages_each_with_its_line() -> None:
     found = problems_of(FIVE_MISTAKES)
     assert [line for line, _ in found] == [3, 5, 6, 8, 11]
     severty, syntax, twice, fatal, both = (message for _, message in found)
-    assert severty == "rule 'zip_fixes_city' has an unknown key 'severty'. Did you mean 'severity'?"
+    assert severty == "Rule 'zip_fixes_city' has an unknown key 'severty'. Did you mean 'severity'?"
     assert syntax.startswith("rule 'pay': dc: Expected a column such as s.zip or a constant; found ')'")
     assert syntax.endswith("not (s.state = t.state and s.salary > )\n" + " " * 40 + "^")
     assert twice == "the name 'pay' is used twice, first on line 4"
@@ -186,7 +186,7 @@ def test_mistakes_in_plain_data_have_no_line_but_name_the_rule() -> None:
     data: dict[str, object] = {"rules": [{"name": "a", "uniqe": "x"}]}
     found = problems_of(data)
     assert [line for line, _ in found] == [None, None]
-    assert found[0][1] == "rule 'a' has an unknown key 'uniqe'. Did you mean 'unique'?"
+    assert found[0][1] == "Rule 'a' has an unknown key 'uniqe'. Did you mean 'unique'?"
 
 
 def test_the_message_of_an_error_has_file_and_line(tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ def test_a_file_that_begins_with_the_mark_of_utf8_is_not_read_in_another_encodin
     (tmp_path / "t.csv").write_text("id,ort\n1,Köln\n", encoding="utf-8-sig")
     assert rf.count(str(tmp_path / "t.csv"), "unique(id)", engine="local") == 0
     for encoding in ("cp1252", "koi8-r"):
-        with pytest.raises(DataError, match=r"begins with the mark of UTF-8, and .* was named: Leave the encoding out"):
+        with pytest.raises(DataError, match=r"begins with the mark of UTF-8, and .* was named. Leave the encoding out"):
             rf.count(str(tmp_path / "t.csv"), "unique(id)", engine="local", csv={"encoding": encoding})
 
 
@@ -82,9 +82,9 @@ def test_without_quotes_a_quote_is_a_letter(tmp_path: Path) -> None:
         (b"id;zip\n1;a\n2;b\n", r"single column, 'id;zip': its cells seem to be separated by ';', not by ','"),
         (b"id;price\n1;2,5\n", r"separated by ';', not by ','. Pass csv=\{'delimiter': ';'\} \(--delimiter ';'\)"),
         (b"id\tzip\n1\ta\n", r"separated by a tab, not by ','. Pass csv=\{'delimiter': '\\\\t'\}"),
-        ("id,ort\n1,Köln\n".encode("cp1252"), r"not UTF-8 text. It may be cp1252: Pass csv=\{'encoding': 'cp1252'\}"),
+        ("id,ort\n1,Köln\n".encode("cp1252"), r"not UTF-8 text. It may be cp1252. Pass csv=\{'encoding': 'cp1252'\}"),
         (b"id,ort\n1,\x81\n", r"It may be latin-1"),
-        ("id,ort\n1,x\n".encode("utf-16"), r"It seems to be UTF-16: Convert it first"),
+        ("id,ort\n1,x\n".encode("utf-16"), r"It seems to be UTF-16. Convert it first"),
     ],
 )
 def test_a_wrong_delimiter_or_encoding_is_named(tmp_path: Path, content: bytes, problem: str) -> None:
@@ -172,7 +172,7 @@ WORDS = ("Köln", "Łódź", "Škoda", "Москва", "Ωμέγα", "東京", "
 @pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "cp1250", "koi8-r"])
 def test_utf8_that_is_read_as_another_encoding_is_named(tmp_path: Path, word: str, encoding: str) -> None:
     (tmp_path / "t.csv").write_text(f"id,city\n1,{word}\n2,Ulm\n", encoding="utf-8")
-    with pytest.raises(DataError, match=f"is UTF-8, and {CsvOptions(encoding=encoding).encoding} was named: leave"):
+    with pytest.raises(DataError, match=f"is UTF-8, and {CsvOptions(encoding=encoding).encoding} was named. Leave"):
         read_local(tmp_path / "t.csv", None, CsvOptions(encoding=encoding))
 
 

@@ -117,7 +117,7 @@ def test_a_reader_that_crashes_is_told_from_one_that_says_why(tmp_path: Path, mo
     crashing.write_text("#!/bin/sh\nkill -SEGV $$\n")
     crashing.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(crashing))
-    with pytest.raises(DataError, match=r"cannot read '.*t\.orc': The file is damaged"):
+    with pytest.raises(DataError, match=r"Cannot read '.*t\.orc': The file is damaged"):
         read_local(file)
 
 
@@ -133,7 +133,7 @@ ODD_JSON: dict[str, tuple[bytes, str]] = {
     "null": (b'null\n{"a":1}\n', "Line 1 is not a JSON object"),
     "scalar": (b"5\n", "Line 1 is not a JSON object"),
     "array": (b'[{"a":1}]\n', "Line 1 is not a JSON object"),
-    "text": (b'{"a":1}\n\n  \n"x"\n', "line 4 is not a JSON object"),
+    "text": (b'{"a":1}\n\n  \n"x"\n', "Line 4 is not a JSON object"),
     "pretty": (b'{\n"a": 1\n}\n', "line 2 is not a JSON object"),
     "two": (b'{"a":1}{"a":2}\n', "more than one object"),
     "lists": (b'{"a":' + b"[" * DEEP + b"]" * DEEP + b"}\n", "line 1 nests values more than 500 levels deep"),

@@ -112,7 +112,7 @@ def test_a_schema_chooses_columns_by_name_and_names_those_of_a_file_without_a_he
     assert read_local(file, Schema.of("`3` int, `1` string")).to_pydict() == {"3": [6], "1": ["4"]}
     headless = Schema.of("a int, b int, c int", header=False)
     assert read_local(file, headless).to_pylist() == [{"a": 1, "b": 2, "c": 3}, {"a": 4, "b": 5, "c": 6}]
-    with pytest.raises(DataError, match=r"a column 'bb', which '.*a.csv' lacks: Its columns are 1, 2, 3"):
+    with pytest.raises(DataError, match=r"a column 'bb', which '.*a.csv' lacks. Its columns are 1, 2, 3"):
         read_local(file, Schema.of("bb int"))
     with pytest.raises(DataError, match=r"a.csv:1: This row has 3 cells instead of 2: '1,2,3'"):
         read_local(file, Schema.of("a int, b int", header=False))
@@ -130,7 +130,7 @@ def test_a_schema_reads_json_by_the_text_of_its_values(tmp_path: Path) -> None:
     }
     assert read_local(file, Schema.of("a string"))["a"].to_pylist() == ["1.10", "12345678901234567890.5", None]
     for wrong, told in {
-        "c int": "'c', which '.*' lacks: Its columns are a, b, x",
+        "c int": "'c', which '.*' lacks. Its columns are a, b, x",
         "a bigint": "a cell '1.10', which is not a valid bigint",
         "x string": "column 'x' of '.*' has nested values",
     }.items():

@@ -114,7 +114,7 @@ def test_what_is_wrong_with_a_file_is_said_where_no_cell_is(
 
 def test_a_quoted_text_that_ends_a_message_with_a_full_stop_is_hidden_alone() -> None:
     known = unreadable("rows.json", "it holds A-2.", quoted=["it holds A-2."])
-    assert str(known) == "cannot read 'rows.json': it holds A-2"
+    assert str(known) == "Cannot read 'rows.json': it holds A-2."
     assert str(known.hiding(lambda name: True, "***")) == "cannot read 'rows.json': ***"
 
 
@@ -148,7 +148,7 @@ def test_a_baseline_does_not_hold_hidden_values(arguments: list[str], capsys: py
     rule = [*arguments[:2], "zip -> city", *arguments[3:], "--write-baseline", known]
     for hiding, told in (
         (["--no-values"], "names rows by their values, and --no-values hides 'zip'. Give a --key"),
-        (["--mask", "city"], "names rows by their values, and --mask hides 'city'; give a --key"),
+        (["--mask", "city"], "names rows by their values, and --mask hides 'city'. Give a --key"),
         (["--mask", "id", "--key", "id"], "names rows by their key, and --mask hides 'id'. Leave one of the two out"),
     ):
         assert run([*rule, *hiding]) == 3
