@@ -127,7 +127,7 @@ def test_formats_that_cannot_express_a_kind_say_so(book: rf.RuleBook, format: st
     from refute.language.formats import TableFacts, write_rules
 
     for name in ("zip", "known"):
-        with pytest.raises(RuleError, match=f"rule '{name}' cannot be written as") as caught:
+        with pytest.raises(RuleError, match=f"Rule '{name}' cannot be written as") as caught:
             write_rules(rf.RuleBook.of([book[name]]), format, table=TableFacts(tuple(ROWS.column_names)))
         assert "`where`" not in str(caught.value)  # which its author never wrote
 
@@ -145,7 +145,7 @@ def test_formats_that_cannot_express_a_kind_say_so(book: rf.RuleBook, format: st
         ({"one_of": {"status": []}}, "not an empty list"),
         ({"fd": dt.date(2026, 1, 2)}, "Expected text, not the date 2026-01-02"),
         ({"one_of": {"status": "open"}}, "Expected a list of values for 'status'"),
-        ({"one_of": {"status": [None]}}, "null is not a value for 'status' to have"),
+        ({"one_of": {"status": [None]}}, "Null cannot be a value of 'status'"),
         ({"one_of": {"n": list(range(2000))}}, "a rule may list at most 1,000. Put them into a file"),
         ({"references": "n"}, "'n' is not a reference. Write customer_id -> customers.csv(id)"),
         ({"references": "n, m -> cities.csv(id)"}, "compares 2 columns with 1"),
@@ -158,10 +158,10 @@ def test_mistakes_are_explained(kind: dict[str, Any], problem: str) -> None:
 
 
 def test_types_that_do_not_fit_are_errors(book: rf.RuleBook) -> None:
-    with pytest.raises(SchemaError, match=r"column 'n' .* is not text"):
+    with pytest.raises(SchemaError, match=r"Column 'n' .* is not text"):
         rf.check(ROWS, rule(matches={"n": "1"}))
     folder = Path(book["known"].added.path).parent  # type: ignore[union-attr]
-    with pytest.raises(SchemaError, match=r"cannot compare 'status' \(string\) with 'id' \(int64\) of .*cities.csv"):
+    with pytest.raises(SchemaError, match=r"Cannot compare 'status' \(string\) with 'id' \(int64\) of .*cities.csv"):
         rf.check(ROWS, rule(references=f"status -> {folder}/cities.csv(id)"))
     with pytest.raises(SchemaError, match=r"There is no column 'idd' of .*Did you mean 'id'"):
         rf.check(ROWS, rule(references=f"n -> {folder}/cities.csv(idd)"))
@@ -200,7 +200,7 @@ def test_references_compare_by_value_and_by_several_columns(tmp_path: Path) -> N
 
 
 def test_a_missing_table_is_named_with_the_rule_and_the_columns_that_refer_to_it(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"^rule 'r': References of n: there is no file or folder") as caught:
+    with pytest.raises(DataError, match=r"^Rule 'r': References of n: There is no file or folder") as caught:
         rf.count(ROWS, rule(references=f"n -> {tmp_path}/none.csv(id)"))
     assert caught.value.facts["columns"] == ("n",)
     assert caught.value.facts["rule"] == "r"
@@ -209,14 +209,14 @@ def test_a_missing_table_is_named_with_the_rule_and_the_columns_that_refer_to_it
 @pytest.mark.parametrize("column", ["idd", "name"])
 def test_a_wrong_column_of_another_table_is_named_with_the_rule(tmp_path: Path, column: str) -> None:
     (tmp_path / "other.csv").write_text("id,name\n1,Ulm\n")
-    with pytest.raises(SchemaError, match=rf"^rule 'r': .*'{column}'.* of .*other\.csv") as caught:
+    with pytest.raises(SchemaError, match=rf"^Rule 'r': .*'{column}'.* of .*other\.csv") as caught:
         rf.check(ROWS, rule(references=f"n -> {tmp_path}/other.csv({column})"))
     assert caught.value.facts["rule"] == "r"
 
 
 @pytest.mark.parametrize(
     ("written", "found"),
-    [(b"id;name\n1;Ulm\n", "seem to be separated by ';', not by ','"), (b"id,name\n1,K\xf6ln\n", "it may be cp1252")],
+    [(b"id;name\n1;Ulm\n", "seem to be separated by ';', not by ','"), (b"id,name\n1,K\xf6ln\n", "It may be cp1252")],
 )
 def test_advice_about_another_table_is_not_about_the_one_that_is_checked(
     written: bytes, found: str, tmp_path: Path

@@ -221,7 +221,7 @@ def test_pipes_and_devices_are_written_as_they_are(tmp_path: Path, capfd: pytest
 
 @pytest.mark.parametrize(("name", "problem"), [("no/such/file", "No such file"), (".", "Is a directory")])
 def test_what_cannot_be_written_is_said(tmp_path: Path, name: str, problem: str) -> None:
-    with pytest.raises(OptionError, match=f"cannot write .*{problem}"):
+    with pytest.raises(OptionError, match=f"Cannot write .*{problem}"):
         write_text(tmp_path / name, NEW)
 
 
@@ -239,7 +239,7 @@ def test_a_folder_takes_the_place_of_another_only_when_it_is_whole(tmp_path: Pat
         assert [file.name for file in target.iterdir()] == [f"file{number}"]
     with pytest.raises(KeyboardInterrupt), replacing_folder(target) as draft:
         _made_and_interrupted(draft)
-    with pytest.raises(OptionError, match="cannot write"), replacing_folder(target):
+    with pytest.raises(OptionError, match="Cannot write"), replacing_folder(target):
         pass  # nothing was made
     assert [file.name for file in target.iterdir()] == ["file2"]
     assert not leftovers(tmp_path)

@@ -161,7 +161,7 @@ def misfits(errors: Sequence[SchemaError]) -> SchemaError:
 
 def missing_file(path: str, kind: type[RefuteError] = DataError) -> RefuteError:
     """The error for a path where there is nothing."""
-    return kind(f"there is no file or folder {path!r}", path=path)
+    return kind(f"There is no file or folder {path!r}.", path=path)
 
 
 def table_for_rules(path: str, *, is_folder: bool = False) -> RuleError:

@@ -147,7 +147,7 @@ def test_whatever_is_wrong_with_the_data_is_one_message(tmp_path: Path, capsys: 
     )
     for arguments, told in (
         ((data, "zipp -> city"), "no column 'zipp'"),
-        ((str(tmp_path / "none.csv"), CLASH), "there is no file or folder"),
+        ((str(tmp_path / "none.csv"), CLASH), "There is no file or folder"),
         ((str(tmp_path / "*.tsv"), CLASH), "No file matches"),
         ((str(bad), CLASH), "bad.csv:3: This row has 3 cells instead of 2: '2,b,c'"),
         ((nested, CLASH), "struct"),

@@ -54,7 +54,7 @@ def test_where_spark_does_not_start_this_process_checks(
 
     def no_java(*given: Any, **named: Any) -> Future[Any]:
         failed: Future[Any] = Future()
-        failed.set_exception(EngineError("Spark needs Java 17"))
+        failed.set_exception(EngineError("Spark needs Java 17."))
         return failed
 
     monkeypatch.setattr(demo, "begin_spark", no_java)
@@ -63,7 +63,7 @@ def test_where_spark_does_not_start_this_process_checks(
     for named in (["--engine", "spark"], ["--master", "local[1]"]):
         assert run(["demo", *named]) == 3
         told = capsys.readouterr()
-        assert told.err == "refute: Spark needs Java 17\n"
+        assert told.err == "refute: Spark needs Java 17.\n"
         assert "Next, with" not in told.out
 
 
@@ -77,4 +77,4 @@ def test_compiling_is_announced_on_the_first_use_and_then_never_again(tmp_path: 
         for _ in range(2)
     ]
     assert [one.returncode for one in done] == [1, 1]
-    assert [one.stderr for one in done] == ["refute: Compiling kernels for this machine, once\n", ""]
+    assert [one.stderr for one in done] == ["refute: Compiling kernels for this machine, once.\n", ""]

@@ -146,8 +146,8 @@ def test_a_defect_never_looks_like_a_failed_rule(
 @pytest.mark.parametrize(
     ("error", "told"),
     [
-        (KeyboardInterrupt(), "refute: interrupted\n"),
-        (EOFError(), "refute: Internal error: RuntimeError: unexpected end of a file:  (--verbose shows where)\n"),
+        (KeyboardInterrupt(), "refute: Interrupted.\n"),
+        (EOFError(), "refute: Internal error: RuntimeError: A file ended too early. --verbose shows where.\n"),
     ],
 )
 def test_an_interruption_is_one_line_whatever_libraries_log(

@@ -126,4 +126,4 @@ def test_settings_reach_the_session_that_the_command_finds(
     spark.conf.set("spark.sql.shuffle.partitions", before)
     told = failure(capsys, "check", data, CLASH, "--conf", "spark.executor.memory=1g")
     assert "accepts the setting 'spark.executor.memory' only when it starts" in told
-    assert "there is no file or folder 'none.zip'" in failure(capsys, "check", data, CLASH, "--py-files", "none.zip")
+    assert "There is no file or folder 'none.zip'" in failure(capsys, "check", data, CLASH, "--py-files", "none.zip")

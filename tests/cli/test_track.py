@@ -41,13 +41,13 @@ def test_versions_of_a_table_are_compared_by_key(call: Call, capsys: pytest.Capt
         "state: 4 rows, 2 rules, 1 batch",
         "  zip -> city (for 1 batch)",
         "  city -> zip (for 1 batch)",
-        "note: The predicates were chosen from the rows at the start, and stay as they are until refit()",
+        "Note: The predicates were chosen from the rows at the start, and stay as they are until refit().",
     ]
     assert call(FIRST, "--fail-on-loss") == 0
     assert capsys.readouterr().out.splitlines() == [
         "state: 4 rows, 2 rules, 2 batches",
         "rows: none changed",
-        "No rule changed",
+        "No rule changed.",
     ]
     assert call(SECOND, "--fail-on-loss") == 1
     said = capsys.readouterr()
@@ -146,15 +146,15 @@ def test_files_are_read_with_the_types_of_the_first(call: Call, capsys: pytest.C
 @pytest.mark.parametrize(
     ("text", "arguments", "told"),
     [
-        ("id,zip,city\n1,a,A\n1,b,B\n", (), "the table has these keys more than once"),
+        ("id,zip,city\n1,a,A\n1,b,B\n", (), "The table has these keys more than once"),
         ("id,zip,city\n,a,A\n1,b,B\n", (), "null"),
         ("id,zip\n1,a\n", (), "The rows lack the column 'city'"),
         ("id,zip,city,more\n1,a,A,1\n", (), "There is no column 'more' here"),
         ("id,zip,city\nx,a,A\n", (), "'x'"),
         (SECOND, ("--key", "zip"), "has the key id"),
         (SECOND, ("--error", "0.5"), "was started with error=0.0"),
-        (SECOND, ("--changes",), "the feed has no column 'op'"),
-        (SECOND, ("--append",), "rows with these keys already exist"),
+        (SECOND, ("--changes",), "The feed has no column 'op'"),
+        (SECOND, ("--append",), "Rows with these keys already exist"),
         (SECOND, ("--append", "--changes"), "cannot be used together"),
         (SECOND, ("--master", "local[1]"), "reads DATA in this process"),
         (SECOND, ("--out", "no/such/rules.yaml"), "There is no folder no/such"),

@@ -53,7 +53,7 @@ def test_they_are_all_short_rules_of_equal_columns(most: int, almost: int) -> No
     ours = [str(space.constraint(masks)) for masks in space.masks(asked_boxes(pairs.space, found.boxes)).tolist()]
     assert sorted(ours) == sorted(rule.text for rule in expected.rules)
     assert not found.complete
-    assert found.notes[0].endswith(f"all of at most {most} predicates of = and != between two rows")
+    assert found.notes[0].endswith(f"all of at most {most} predicates of = and != between two rows.")
 
 
 def test_a_search_that_found_rules_keeps_them() -> None:

@@ -94,7 +94,7 @@ def test_what_a_format_reads_it_also_writes(name: str) -> None:
 def test_every_format_reads_what_it_wrote_or_says_why_it_cannot_write(name: str, found: list[Any]) -> None:
     written = written_or_refused(RuleBook.of(found), name)
     if isinstance(written, FormatError):
-        assert all(re.match("rule .* cannot be written as ", problem.message) for problem in written.problems)
+        assert all(re.match("Rule .* cannot be written as ", problem.message) for problem in written.problems)
         return
     assert [set(rule.constraint.predicates) for rule in read_rules(written, format=name)] == [
         set(one.predicates) for one in found
@@ -168,12 +168,12 @@ def test_what_restricts_a_rule_is_never_dropped_in_silence(name: str) -> None:
             "nadeef",
             '{"rule": [{"name": "u", "type": "udf", "value": ["x.Y"]}]}',
             None,
-            "rule 'u': 'udf' rules are not",
+            "Rule 'u': 'udf' rules are not",
         ),
         ("nadeef", '{"rule": [{"type": "fd", "value": "a, b"}]}', None, "Expected columns as in 'zip | city, state'"),
         ("nadeef", '{"rule": []}', None, "no rule in this NADEEF JSON text"),
         ("nadeef", '{"rule": [}', 1, "not NADEEF JSON"),
-        ("weever", '{"constraints": [[]], "header": ["a"]}', None, "constraint 1: Expected a list of predicates"),
+        ("weever", '{"constraints": [[]], "header": ["a"]}', None, "Constraint 1: Expected a list of predicates"),
         ("weever", '{"constraints": []}', None, "Give the header"),
         ("weever", '{"rule": []}', None, "Expected a list under constraints"),
         ("weever", '{"constraints": [], "header": 5}', None, "Expected a list under header"),

@@ -125,11 +125,11 @@ def test_five_mistakes_give_five_messages_each_with_its_line() -> None:
     assert [line for line, _ in found] == [3, 5, 6, 8, 11]
     severty, syntax, twice, fatal, both = (message for _, message in found)
     assert severty == "Rule 'zip_fixes_city' has an unknown key 'severty'. Did you mean 'severity'?"
-    assert syntax.startswith("rule 'pay': dc: Expected a column such as s.zip or a constant; found ')'")
+    assert syntax.startswith("Rule 'pay': dc: Expected a column such as s.zip or a constant; found ')'")
     assert syntax.endswith("not (s.state = t.state and s.salary > )\n" + " " * 40 + "^")
-    assert twice == "the name 'pay' is used twice, first on line 4"
-    assert fatal == "rule 'pay': severity: expected error or warn, not 'fatal'"
-    assert both.endswith("row, not_null, matches, one_of, references; it has fd and unique")
+    assert twice == "The name 'pay' is used twice, first on line 4."
+    assert fatal == "Rule 'pay': severity: Expected error or warn, not 'fatal'."
+    assert both.endswith("row, not_null, matches, one_of, references. It has fd and unique.")
 
 
 @pytest.mark.parametrize(
@@ -138,24 +138,32 @@ def test_five_mistakes_give_five_messages_each_with_its_line() -> None:
         ("", None, "The file is empty"),
         ("a: [", 1, "not valid YAML"),
         ('{"rules": [', 1, "not valid JSON or YAML"),
-        ("rules:\n  - name: a\n     unique: a", 3, "not valid YAML: This line is indented deeper than the key before"),
-        ("rules:\n  -name: a\n   unique: a", 3, "indent keys alike, with a blank behind each -"),
+        (
+            "rules:\n  - name: a\n     unique: a",
+            3,
+            "This is not valid YAML: This line is indented deeper than the key before",
+        ),
+        (
+            "rules:\n  -name: a\n   unique: a",
+            3,
+            "indent keys by the same number of blanks, with a blank after each '-'",
+        ),
         ("rules:\n  - name: a\n    row: a: b", 3, "A colon and a blank start a new key here: put the text in quotes"),
         ("rules:\n  - {name: a, one_of: {zip: [05401]}}", 2, "05401 would lose its leading zero as a number"),
         ("rules:\n  - {name: a, one_of: {n: [1e400]}}", 2, "1e400 is larger than any float"),
         ("rules:\n  - {name: 2024-01-01, unique: a}", 2, "the date 2024-01-01. Put it in quotes"),
         ("rules: []", 1, "There are no rules"),
         ("version: 1", 1, "There are no rules"),
-        ("- x", 1, "the rule file must be a mapping of keys to values, not a list"),
+        ("- x", 1, "The rule file must be a mapping of keys to values, not a list"),
         ("rules: 5", 1, "Expected a list of rules, not 5"),
-        ("version: 2\nrules: [{name: a, unique: a}]", 1, "this version of Refute reads format version 1, not 2"),
-        ("rules:\n  - 5", 2, "rule number 1 must be a mapping of keys to values, not 5"),
-        ("rules:\n  - unique: a", 2, "rule number 1 has no name"),
-        ("rules:\n  - name: a", 2, "it has none"),
+        ("version: 2\nrules: [{name: a, unique: a}]", 1, "This version of Refute reads format version 1, not 2"),
+        ("rules:\n  - 5", 2, "Rule number 1 must be a mapping of keys to values, not 5"),
+        ("rules:\n  - unique: a", 2, "Rule number 1 has no name"),
+        ("rules:\n  - name: a", 2, "It has none"),
         ("rules:\n  - name: 5\n    unique: a", 2, "Expected text, not 5. Put it in quotes"),
         ("rules:\n  - {name: ' ', unique: a}", 2, "The text is empty"),
         ("rules:\n  - name: a\n    unique: []", 3, "The list is empty"),
-        ("rules:\n  - name: a\n    unique: a\n    unique: b", 4, "the key 'unique' is written twice, first on line 3"),
+        ("rules:\n  - name: a\n    unique: a\n    unique: b", 4, "The key 'unique' is written twice, first on line 3"),
         ("rules:\n  - name: a\n    unique: a\n    tolerance: 5%", 4, "Expected rows, suspects or violations"),
         ("rules:\n  - name: a\n    unique: a\n    tolerance: {}", 4, "It sets no limit"),
         ("rules:\n  - name: a\n    unique: a\n    tolerance: {rows: 0.5}", 4, "0.5 is not a limit"),
@@ -163,15 +171,15 @@ def test_five_mistakes_give_five_messages_each_with_its_line() -> None:
         (
             "rules:\n  - name: a\n    unique: a\n    tolerance: {rows: 101%}",
             4,
-            "rule 'a': tolerance: rows: a limit of 101%",
+            "Rule 'a': tolerance: rows: A limit of 101%",
         ),
         (
             "rules:\n  - name: a\n    unique: a\n    tolerance: {row: 1}",
             4,
-            "rule 'a': tolerance has an unknown key 'row'.",
+            "Rule 'a': tolerance has an unknown key 'row'.",
         ),
-        ("rules:\n  - name: a\n    unique: a\n    nulls: never", 4, "expected sql or equal, not 'never'"),
-        ("rules:\n  - name: a\n    unique: a\n    where: x = = 3", 4, "rule 'a': where: expected"),
+        ("rules:\n  - name: a\n    unique: a\n    nulls: never", 4, "Expected sql or equal, not 'never'"),
+        ("rules:\n  - name: a\n    unique: a\n    where: x = = 3", 4, "Rule 'a': where: Expected"),
         ("rules:\n  - name: a\n    unique: a\n    tags: [1]", 4, "Expected text, not 1"),
         ("dataset: {keys: [a]}\nrules: [{name: a, unique: a}]", 1, "Did you mean 'key'?"),
         ("rules: &x\n  - {name: a, dc: *x}", 1, "This alias contains itself"),
@@ -194,12 +202,12 @@ def test_the_message_of_an_error_has_file_and_line(tmp_path: Path) -> None:
     path.write_text(FIVE_MISTAKES)
     with pytest.raises(RuleBookError) as caught:
         load_rules(path)
-    assert str(caught.value).startswith(f"{path}:3: rule 'zip_fixes_city' has an unknown key")
-    assert f"\n{path}:6: the name 'pay'" in str(caught.value)
+    assert str(caught.value).startswith(f"{path}:3: Rule 'zip_fixes_city' has an unknown key")
+    assert f"\n{path}:6: The name 'pay'" in str(caught.value)
 
 
 def test_a_missing_file_is_one_clear_sentence() -> None:
-    with pytest.raises(RuleError, match=r"there is no file or folder 'nowhere/rules\.yaml'"):
+    with pytest.raises(RuleError, match=r"There is no file or folder 'nowhere/rules\.yaml'"):
         load_rules("nowhere/rules.yaml")
 
 
@@ -342,11 +350,11 @@ def test_advice_finds_rules_that_are_of_no_use() -> None:
         }
     )
     assert [str(item) for item in advise(book)] == [
-        "rule 'never' can never be broken: its comparisons contradict each other",
-        "rule 'same' says the same as rule 'base'",
-        "rule 'longer' follows from rule 'base'",
-        "rule 'spare' does not need s.x <= t.x: the rest of the rule implies it",
-        "rule 'elsewhere' follows from rule 'base'",
+        "Rule 'never' can never be broken: its comparisons contradict each other.",
+        "Rule 'same' says the same as rule 'base'.",
+        "Rule 'longer' follows from rule 'base'.",
+        "Rule 'spare' does not need s.x <= t.x: the rest of the rule implies it.",
+        "Rule 'elsewhere' follows from rule 'base'.",
     ]
 
 

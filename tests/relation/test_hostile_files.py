@@ -134,18 +134,18 @@ ODD_JSON: dict[str, tuple[bytes, str]] = {
     "scalar": (b"5\n", "Line 1 is not a JSON object"),
     "array": (b'[{"a":1}]\n', "Line 1 is not a JSON object"),
     "text": (b'{"a":1}\n\n  \n"x"\n', "Line 4 is not a JSON object"),
-    "pretty": (b'{\n"a": 1\n}\n', "line 2 is not a JSON object"),
+    "pretty": (b'{\n"a": 1\n}\n', "Line 2 is not a JSON object"),
     "two": (b'{"a":1}{"a":2}\n', "more than one object"),
-    "lists": (b'{"a":' + b"[" * DEEP + b"]" * DEEP + b"}\n", "line 1 nests values more than 500 levels deep"),
-    "objects": (b'{"a":1}\n' + b'{"a":' * DEEP + b"1" + b"}" * DEEP, "line 2 nests values more than 500 levels deep"),
-    "uneven": (b'{"a":' + b"[[]," * DEEP, "line 1 nests values more than 500 levels deep"),
+    "lists": (b'{"a":' + b"[" * DEEP + b"]" * DEEP + b"}\n", "Line 1 nests values more than 500 levels deep"),
+    "objects": (b'{"a":1}\n' + b'{"a":' * DEEP + b"1" + b"}" * DEEP, "Line 2 nests values more than 500 levels deep"),
+    "uneven": (b'{"a":' + b"[[]," * DEEP, "Line 1 nests values more than 500 levels deep"),
     "bytes": (b'{"a":"\xff"}\n', "not UTF-8 text"),
     "name": (b'{"\xff":1}\n', "not UTF-8 text"),
     "half": (b'{"a":"\\ud800"}\n', "surrogate"),
     "cut": (b'{"a":1}\n{"a"', "line 2 is not JSON"),
     "kinds": (
         b'{"a":1,"b":null}\n{"a":1.5,"b":"x"}\n{"a":2,"b":[]}\n',
-        "in line 3, column 'b' is a list, where line 2 has text",
+        "In line 3, column 'b' is a list, where line 2 has text",
     ),
     "empty": (b"", "Empty JSON file"),
     "case": (b'{"A":1}\n{"a":2}\n', "differ only by case: .* has both 'A' and 'a'"),
@@ -224,7 +224,7 @@ def test_a_name_that_is_not_utf_8_is_refused_also_where_a_glob_or_folder_finds_i
     Path(name).write_text("a\n1\n")
     for path in (name, str(tmp_path / "n*.csv"), str(tmp_path)):
         for ask in (rf.count, rf.check):
-            with pytest.raises(DataError, match="is not UTF-8. Rename the file") as raised:
+            with pytest.raises(DataError, match=r"is not UTF-8\. Rename the file") as raised:
                 ask(path, "unique(a)", engine="local")
             assert str(raised.value).isprintable()
 

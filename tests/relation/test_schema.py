@@ -132,14 +132,14 @@ def test_a_schema_reads_json_by_the_text_of_its_values(tmp_path: Path) -> None:
     for wrong, told in {
         "c int": "'c', which '.*' lacks. Its columns are a, b, x",
         "a bigint": "a cell '1.10', which is not a valid bigint",
-        "x string": "column 'x' of '.*' has nested values",
+        "x string": "Column 'x' of '.*' has nested values",
     }.items():
         with pytest.raises(DataError, match=told):
             read_local(file, Schema.of(wrong))
     with pytest.raises(OptionError, match="is not CSV: header=False applies to CSV files only"):
         read_local(file, Schema.of("a int", header=False))
     file.write_text('{"a": 1}\n{"a":\n')
-    with pytest.raises(DataError, match="line 2 is not"):
+    with pytest.raises(DataError, match="Line 2 is not"):
         read_local(file, Schema.of("a int"))
 
 

@@ -62,8 +62,8 @@ def test_what_is_hidden_is_in_no_output(
 @pytest.mark.parametrize(
     ("rows", "more", "shown"),
     [
-        ("1,A-1,x\n1,A-2,y\n", ["--key", "id"], "2 rows have id = {}; choose"),
-        ("1,A-1,x\n1,A-1,y\n", ["--key", "id,ssn"], "2 rows have id = {}, ssn = {}; choose"),
+        ("1,A-1,x\n1,A-2,y\n", ["--key", "id"], "2 rows have id = {}. Choose"),
+        ("1,A-1,x\n1,A-1,y\n", ["--key", "id,ssn"], "2 rows have id = {}, ssn = {}. Choose"),
         ("1,A-1,x\n1,A-2,y,z\n", [], "4 cells instead of 3: {}"),
         ("1,A-1,x\n1,A-2,y\n", ["--schema", "id bigint, ssn bigint, city string"], "has a cell {}, which is not"),
     ],
@@ -87,13 +87,13 @@ def test_errors_hide_what_the_report_would_hide(
 def test_an_error_without_hidden_values_has_none_among_its_facts_either() -> None:
     known = repeated_key({"id": 2, "ssn": "A-2"}, 2)
     hidden = known.hiding(lambda name: name == "ssn", "***")
-    assert str(hidden).startswith("the key id, ssn is not unique: 2 rows have id = 2, ssn = ***. Choose columns")
+    assert str(hidden).startswith("The key id, ssn is not unique: 2 rows have id = 2, ssn = ***. Choose columns")
     assert hidden.facts == {"key": ("id", "ssn"), "count": 2}
     assert known.hiding(lambda name: name == "city", "***") is known
     cut = type(known)("x" * 9, quoted=((None, "gone"),)).hiding(lambda name: True, "***")
-    assert str(cut) == "DataError: ***", "what cannot be found is not shown in part"
+    assert str(cut) == "DataError: ***.", "what cannot be found is not shown in part"
     other = in_references(ragged_row("zips.csv", "A-2,b"), ["zip"])
-    assert str(other.hiding(lambda name: name is None, "***")).endswith("too few cells: ***")
+    assert str(other.hiding(lambda name: name is None, "***")).endswith("too few cells: ***.")
 
 
 @pytest.mark.parametrize("name", ["rows.parquet", "rows.orc", "rows.feather"])
@@ -115,7 +115,7 @@ def test_what_is_wrong_with_a_file_is_said_where_no_cell_is(
 def test_a_quoted_text_that_ends_a_message_with_a_full_stop_is_hidden_alone() -> None:
     known = unreadable("rows.json", "it holds A-2.", quoted=["it holds A-2."])
     assert str(known) == "Cannot read 'rows.json': it holds A-2."
-    assert str(known.hiding(lambda name: True, "***")) == "cannot read 'rows.json': ***"
+    assert str(known.hiding(lambda name: True, "***")) == "Cannot read 'rows.json': ***"
 
 
 @pytest.mark.parametrize("hiding", [["--no-values"], ["--mask", "id,zip,city"], []])

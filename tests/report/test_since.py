@@ -120,7 +120,7 @@ def test_rules_with_known_violations_only_blame_nobody_and_others_say_what_count
     report = after.against(known)
     assert report["order"].state.value == "known"
     assert [name for name, share in report.suspects.shares.items() if share] == ["fd"]
-    assert report.suspects.notes == ("Known violations of 'fd' count too, not only new ones",)
+    assert report.suspects.notes == ("Known violations of 'fd' count too, not only new ones.",)
     assert after.suspects.notes == ()
     assert "Known violations of &#39;fd&#39; count too" in report.to_html()
     assert "Known violations of 'fd' count too" in str(report)

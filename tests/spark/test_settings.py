@@ -85,7 +85,7 @@ def test_the_running_session_is_adjusted_where_no_place_is_named(spark: SparkSes
 
 
 def test_a_python_file_that_cannot_be_sent_is_one_sentence(tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match=r"there is no file or folder 'none\.zip'"):
+    with pytest.raises(OptionError, match=r"There is no file or folder 'none\.zip'"):
         check_files(["none.zip"])
     with pytest.raises(OptionError, match=r"'rules\.yaml' is not a Python file for executors. Their names end in \.py"):
         check_files(["rules.yaml"])

@@ -342,8 +342,8 @@ def test_paths_without_files_and_folders_of_several_formats_are_one_sentence(
     for path, told in {
         "mixed": "mixes formats: .* is CSV, .* is JSON lines",
         "empty": "empty'",
-        "missing.csv": "there is no file or folder '.*missing.csv'",
-        "missing/*.csv": r"(No file matches|there is no file or folder) '.*missing/\*.csv'",
+        "missing.csv": "There is no file or folder '.*missing.csv'",
+        "missing/*.csv": r"(No file matches|There is no file or folder) '.*missing/\*.csv'",
         "headers": "header|columns of",
     }.items():
         with pytest.raises(DataError, match=told) as raised:

@@ -203,7 +203,7 @@ def test_what_cannot_be_taken_changes_nothing(tmp_path: Path) -> None:
     refused = (
         (fed([some(99, seed), rows[3]]), "The feed inserts keys that already exist: id = 3"),
         (fed([rows[0], some(77, seed)], "delete"), "updates or deletes keys that do not exist: id = 77"),
-        (fed([some(50, seed), some(50, seed)]), "several changes of one key arrived together"),
+        (fed([some(50, seed), some(50, seed)]), "Several changes of one key arrived together"),
         (fed([{**some(51, seed), "id": None}]), "null"),
     )
     for table, said in refused:
@@ -211,7 +211,7 @@ def test_what_cannot_be_taken_changes_nothing(tmp_path: Path) -> None:
             opened(tmp_path).take(1, QUERY, table)
         check(tmp_path, rows)
     wrong = fed([some(60, seed)]).set_column(1, "zip", pa.array([1]))
-    with pytest.raises(SchemaError, match="batch 1 has a different type than before in a column that rule"):
+    with pytest.raises(SchemaError, match="Batch 1 has a different type than before in a column that rule"):
         opened(tmp_path).take(1, QUERY, wrong)
     watcher = opened(tmp_path)
     watcher.take(1, QUERY, fed(rows[:2], "delete"))
@@ -320,7 +320,7 @@ def test_a_watch_without_rows_stays_where_it_is(tmp_path: Path) -> None:
 def test_rows_stay_here_where_tasks_cannot_have_them(tmp_path: Path) -> None:
     with pytest.raises(EngineError, match=r"does not see .*: rows on the executors need a folder that all machines"):
         opened(tmp_path / "one", 0, TasksHere(shared=False))
-    with pytest.raises(OptionError, match="rows on the executors need a key"):
+    with pytest.raises(OptionError, match="Rows on the executors need a key"):
         Watcher.open(tmp_path / "two", WatchOptions(tuple(RuleBook.of("zip -> city")), driver_bytes=0), TasksHere())
     opened(tmp_path / "three", None, TasksHere(shared=False)).close()
 

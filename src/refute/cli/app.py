@@ -69,7 +69,7 @@ class Commands(click.Group):
                 say("", err=True)  # after the ^C of the terminal
             raise click.ClickException("Interrupted.") from error
         except EOFError as error:  # which click would take for an interruption
-            raise RuntimeError(f"Unexpected end of a file: {ended(str(error))}") from error
+            raise RuntimeError(ended(f"A file ended too early: {error}".removesuffix(": "))) from error
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

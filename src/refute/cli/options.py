@@ -93,7 +93,7 @@ def shared(command: Callable[Concatenate[SharedOptions, P], Exit]) -> Callable[P
         except KeyboardInterrupt as error:  # click would add an empty line wherever its words go
             if sys.stderr.isatty():
                 say("", err=True)  # after the ^C of the terminal
-            raise click.ClickException("interrupted") from error
+            raise click.ClickException("Interrupted.") from error
 
     decorated: Callable[P, Exit] = run
     for option in reversed(_OPTIONS):

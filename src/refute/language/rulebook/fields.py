@@ -179,14 +179,14 @@ def _tolerance(node: BookNode, log: ProblemLog) -> Tolerance:
             type=node.kind,
             expected=("rows", "suspects", "violations"),
         )
-    values = read_mapping(node, TOLERANCE_FIELDS, log, "`tolerance`")
+    values = read_mapping(node, TOLERANCE_FIELDS, log, "tolerance")
     if not node.items:
         raise RuleError("It sets no limit: give rows, suspects or violations, as in {rows: 0.1%}.")
     return Tolerance.of(**values)
 
 
 def _dataset(node: BookNode, log: ProblemLog) -> dict[str, object]:
-    return read_mapping(node, DATASET_FIELDS, log, "`dataset`")
+    return read_mapping(node, DATASET_FIELDS, log, "dataset")
 
 
 def _rules(node: BookNode, log: ProblemLog) -> list[BookNode]:

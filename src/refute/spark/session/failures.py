@@ -30,7 +30,7 @@ from refute.spark.session.warning import calm
 # A user may meet this text in an error of Spark, long after Refute has made the DataFrame that raises it.
 LAYOUT_CHANGED = (
     "refute: Spark has split the input differently than when row positions were determined (the cluster or a setting "
-    "changed); get this DataFrame from Refute again, or name the columns that identify a row: key=[...]"
+    "changed). Get this DataFrame from Refute again, or name the columns that identify a row: key=[...]."
 )
 
 
