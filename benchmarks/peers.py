@@ -16,7 +16,7 @@ from benchmarks.tables import csv_of
 from benchmarks.worker import Worker
 from refute.language.constraint import DenialConstraint
 from refute.language.operators import Operator
-from refute.language.parser import parse
+from refute.language.parsing.parser import parse
 from refute.language.predicate import Column, Predicate
 from refute.language.render import SqlWriter
 from refute.language.rulebook import Rule

@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.tables import read
-from refute.language.parser import parse
+from refute.language.parsing.parser import parse
 from refute.language.predicate import Column, Predicate, Row
-from refute.live.index import Batch, Compared, Index, Longs, Watched
+from refute.live.indexes.index import Batch, Compared, Index, Longs, Watched
 
 STEP = 1000  # rows that come or go in one measured call
 ROUNDS = 24  # calls for which a stream has rows

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from refute.language.operators import Operator
-from refute.live.index import Batch, Compared, Found, Index, Mask, Watched
+from refute.live.indexes.index import Batch, Compared, Found, Index, Mask, Watched
 
 COLUMNS = 3
 NO_LIMIT = 1 << 40

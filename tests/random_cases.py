@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from refute.language.nulls import Nulls
-from refute.language.parser import parse
+from refute.language.parsing.parser import parse
 from refute.language.rulebook import Rule
 
 _DAY = dt.date(2024, 2, 27)

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 import refute as rf
 from refute.errors import DataError, OptionError, RuleError, SchemaError
-from refute.language.patterns import check_pattern, matched
-from refute.language.schema import rules_schema
+from refute.language.rulebook.reading.schema import rules_schema
+from refute.language.short_forms.patterns import check_pattern, matched
 
 ROWS = pa.table(
     {

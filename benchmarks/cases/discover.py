@@ -24,7 +24,7 @@ from refute.discovery.inversion.inverted import inverted
 from refute.discovery.local import LocalPairs
 from refute.discovery.options import Options
 from refute.discovery.search import discover
-from refute.discovery.space.predicates import predicate_space
+from refute.discovery.space.predicates import space_for
 from refute.discovery.table import LocalTable
 from refute.discovery.work import Budget
 from refute.relation import Relation
@@ -178,7 +178,7 @@ def fastadc(file: str, rows: str, cross: str) -> Callable[[], int]:
 def _pairs(file: str, rows: int | None) -> LocalPairs:
     options = Options(cross_columns=False)
     relation = Relation.of(papers_table(file, rows))
-    return LocalPairs(relation, predicate_space(LocalTable(relation), options)[0], options)
+    return LocalPairs(relation, space_for(LocalTable(relation), options)[0], options)
 
 
 def _inversion(file: str, rows: int | None) -> Callable[[], Sequence[Contestant]]:
@@ -232,7 +232,7 @@ def _wide_pairs(name: str, options: Options) -> LocalPairs:
     columns, different, rows = WIDTHS[name]
     values = np.random.default_rng(0).integers(0, 3, (different, rows))
     relation = Relation.of(pa.table({f"c{k}": values[k % different] for k in range(columns)}))
-    return LocalPairs(relation, predicate_space(LocalTable(relation), options)[0], options)
+    return LocalPairs(relation, space_for(LocalTable(relation), options)[0], options)
 
 
 def _per_word(found: Mapping[str, Measurement]) -> bool:

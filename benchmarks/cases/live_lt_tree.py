@@ -13,8 +13,8 @@ from benchmarks.measure import Measurement
 from benchmarks.rules import RULES
 from benchmarks.streams import ROUNDS, STEP, Stream
 from benchmarks.tables import pay, tax
-from refute.live.lt_tree import LtTreeIndex, PredicateOrder, Scheduling, Tuning
-from refute.live.nested_loop import NestedLoopIndex
+from refute.live.indexes.lt_tree import LtTreeIndex, PredicateOrder, Scheduling, Tuning
+from refute.live.indexes.nested_loop import NestedLoopIndex
 
 KEPT = 100_000  # rows that are there when the clock starts
 FEWER = 50_000  # the same, where many rules or nested loops take part

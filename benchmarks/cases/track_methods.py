@@ -25,7 +25,7 @@ from benchmarks.measure import Measurement, Told
 from refute.discovery.local import LocalPairs
 from refute.discovery.methods import searched
 from refute.discovery.options import options_of
-from refute.discovery.space.predicates import fitted, predicate_space
+from refute.discovery.space.predicates import fitted, space_for
 from refute.discovery.space.slots import Words
 from refute.discovery.table import LocalTable
 from refute.discovery.work import Budget
@@ -168,7 +168,7 @@ def _ranks(done: _Batch, finder: IndexFinder) -> dict[str, float]:
 def _from_scratch(table: pa.Table, rows: int, cross: bool) -> Told:
     """What a search of all rows takes for each share, in the space of the start."""
     options = options_of(cross_columns=cross)
-    space, _ = predicate_space(LocalTable(Relation.of(table.slice(0, rows))), options)
+    space, _ = space_for(LocalTable(Relation.of(table.slice(0, rows))), options)
 
     def search(some: pa.Table) -> Words:
         relation = Relation.of(some)

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from refute.detect.results import Verdict
     from refute.discovery import Discovery
     from refute.language.constraint import DenialConstraint
-    from refute.language.load import load_rules
-    from refute.language.parser import parse
+    from refute.language.parsing.parser import parse
     from refute.language.rulebook import RuleBook
+    from refute.language.rulebook.reading.load import load_rules
     from refute.live.changes import Changes
     from refute.report import Report
     from refute.report.suspects import Suspects
@@ -75,8 +75,8 @@ _HOMES = {
     "count": "refute.api.functions",
     "discover": "refute.api.discovery",
     "explain": "refute.api.functions",
-    "load_rules": "refute.language.load",
-    "parse": "refute.language.parser",
+    "load_rules": "refute.language.rulebook.reading.load",
+    "parse": "refute.language.parsing.parser",
     "propose": "refute.api.proposing",
     "suspects": "refute.api.functions",
     "verify": "refute.api.functions",

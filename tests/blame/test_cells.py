@@ -16,7 +16,7 @@ import refute as rf
 from covers import violations_of
 from refute.blame.tuples import TupleIndex, matching
 from refute.language.nulls import Nulls
-from refute.language.parser import parse_condition
+from refute.language.parsing.parser import parse_condition
 from refute.language.rulebook import RuleBook
 from refute.report.suspects import Suspect
 from thorough import examples

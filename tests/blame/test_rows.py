@@ -19,7 +19,7 @@ from refute.blame.rows import Blame, find_blame
 from refute.blame.shapes import contest_of
 from refute.detect.sweep import partners
 from refute.language.nulls import Nulls
-from refute.language.parser import parse_condition
+from refute.language.parsing.parser import parse_condition
 from refute.language.rulebook import Rule, RuleBook
 from refute.plan.compile import compile_rule
 from refute.plan.problem import Problem

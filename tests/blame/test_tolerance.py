@@ -15,8 +15,8 @@ from refute.detect.local import LocalEngine
 from refute.errors import RuleError
 from refute.language.formats.dbt import write
 from refute.language.rulebook import Limit, RuleBook, Tolerance
-from refute.language.rulebook.loader import book_from_yaml
-from refute.report.as_json import shipped_schema
+from refute.language.rulebook.reading.loader import book_from_yaml
+from refute.report.forms.as_json import shipped_schema
 from refute.watching.watcher import Watcher, WatchOptions
 from thorough import THOROUGH
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from refute.cli.app import run
-from refute.language.load import load_rules
+from refute.language.rulebook.reading.load import load_rules
 
 HOLOCLEAN = "t1&t2&EQ(t1.zip,t2.zip)&IQ(t1.city,t2.city)\n"
 RULES = "rules:\n  - {name: zips, fd: zip -> city, severity: warn, tags: x}\n"

@@ -8,8 +8,8 @@ import pytest
 
 from refute.cli.app import run
 from refute.cli.exits import Exit
-from refute.language.load import load_rules
 from refute.language.rulebook import Status
+from refute.language.rulebook.reading.load import load_rules
 
 ROWS = "id,zip,city,qty\n" + "".join(f"{i},{i % 5:05},c{i % 5 % 3},{i * 7 % 11}\n" for i in range(40))
 BROKEN = ROWS + "40,00001,c2,3\n"

@@ -138,7 +138,7 @@ def test_a_stream_that_takes_ascii_only_gets_question_marks(
 
 
 def test_only_one_module_writes_to_the_terminal() -> None:
-    for file in sorted(Path(refute.cli.__file__).parent.glob("*.py")):
+    for file in sorted(Path(refute.cli.__file__).parent.rglob("*.py")):
         if file.name == "terminal.py":
             continue
         tree = ast.parse(file.read_text(encoding="utf-8"))

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 import refute as rf
 from refute.cli.app import run
 from refute.cli.exits import Exit
-from refute.language.load import load_rules
 from refute.language.rulebook import Rule, Severity, Status
-from refute.language.rulebook.loader import book_from_yaml
-from refute.language.schema import shipped_schema
+from refute.language.rulebook.reading.load import load_rules
+from refute.language.rulebook.reading.loader import book_from_yaml
+from refute.language.rulebook.reading.schema import shipped_schema
 from thorough import examples
 
 ROWS = "id,zip,city,qty\n" + "".join(

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import refute as rf
-from refute.cli import progress
+from refute.cli.output import progress
 from refute.runtime import bars
 
 

@@ -16,7 +16,7 @@ from refute.discovery.evidence.tiles import ClueTally, evidence_of
 from refute.discovery.local import LocalPairs
 from refute.discovery.methods import searched
 from refute.discovery.options import Options, SearchMethod
-from refute.discovery.space.predicates import predicate_space
+from refute.discovery.space.predicates import space_for
 from refute.discovery.space.slots import PredicateSpace
 from refute.discovery.table import LocalTable
 from refute.discovery.work import Budget
@@ -63,7 +63,7 @@ def test_given_rows_against_all_are_what_the_rows_add(
 ) -> None:
     options = Options(nulls=nulls, shared_values=0.0, average_ratio=0.0, one_row=within, threads=2)
     relation = Relation.of(table)
-    space = predicate_space(LocalTable(relation), options)[0]
+    space = space_for(LocalTable(relation), options)[0]
     budget = Budget(options)
     pairs = LocalPairs(relation, space, options)
     chosen = np.array([row for row in rows if row < table.num_rows], np.int64)
@@ -80,7 +80,7 @@ def test_rows_that_were_not_all_looked_at_say_so() -> None:
     table = pa.table({"a": [1, 2, 3], "b": [1, 1, 2]})
     options = Options(threads=1)
     relation = Relation.of(table)
-    pairs = LocalPairs(relation, predicate_space(LocalTable(relation), options)[0], options)
+    pairs = LocalPairs(relation, space_for(LocalTable(relation), options)[0], options)
     budget = Budget(options)
     budget.interrupt()
     assert not pairs.against(np.array([0, 2]), budget)[1]
@@ -113,7 +113,7 @@ def check_pairs(evidence: Evidence, rows: list[dict[str, object]]) -> None:
 def test_every_point_keeps_a_pair_of_its_own(table: pa.Table, nulls: Nulls, within: bool, seed: int) -> None:
     options = Options(nulls=nulls, shared_values=0.0, average_ratio=0.0, one_row=within, threads=2, seed=seed)
     relation, rows = Relation.of(table), table.to_pylist()
-    space = predicate_space(LocalTable(relation), options)[0]
+    space = space_for(LocalTable(relation), options)[0]
     budget = Budget(options)
     pairs = LocalPairs(relation, space, options, keeps_pairs=True)
     everything = pairs.everything(budget)[0]
@@ -139,7 +139,7 @@ def test_pairs_kept_are_the_same_whichever_thread_saw_them(columns: int) -> None
     table = pa.table({f"c{k}": random.integers(0, 3, 60) * (k < 3) for k in range(columns)})
     options = Options(cross_columns=False, threads=1)
     relation = Relation.of(table)
-    space = predicate_space(LocalTable(relation), options)[0]
+    space = space_for(LocalTable(relation), options)[0]
     book = LocalPairs(relation, space, options, keeps_pairs=True).book
     assert (book.facts.s_bits.shape[0] > 2) == (columns == 40)
     tasks = [np.array([[row, row + 1, 0, 60]]) for row in range(60)[::-1]]  # so that lower pairs come later
@@ -164,7 +164,7 @@ def test_a_guided_search_hands_on_a_pair_for_each_evidence() -> None:
     table = pa.table({"g": group, "h": group // 3, "v": random.integers(0, 6, 400), "w": random.integers(0, 9, 400)})
     options = Options(cross_columns=False, method=SearchMethod.GUIDED, threads=2)
     relation = Relation.of(table)
-    pairs = LocalPairs(relation, predicate_space(LocalTable(relation), options)[0], options, keeps_pairs=True)
+    pairs = LocalPairs(relation, space_for(LocalTable(relation), options)[0], options, keeps_pairs=True)
     outcome = searched(pairs, options, Budget(options))
     assert outcome.complete
     assert len(outcome.evidence) > 10

@@ -26,9 +26,9 @@ from refute.discovery.tuning import Tuning
 from refute.discovery.work import Budget, Crew
 from refute.errors import OptionError, SchemaError
 from refute.language.constraint import DenialConstraint
-from refute.language.load import load_rules
 from refute.language.logic.implication import implies
 from refute.language.rulebook import Status
+from refute.language.rulebook.reading.load import load_rules
 from thorough import examples
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"

@@ -14,7 +14,7 @@ from refute.discovery.evidence.counted import Evidence, merged
 from refute.discovery.guided.guided import _contained
 from refute.discovery.local import LocalPairs
 from refute.discovery.options import Options
-from refute.discovery.space.predicates import predicate_space
+from refute.discovery.space.predicates import space_for
 from refute.discovery.space.slots import PredicateSpace, Slot
 from refute.discovery.space.states import BOTH_NULL, EQUAL, GREATER, LESS, ONE_NULL, kind_of
 from refute.discovery.table import LocalTable
@@ -48,7 +48,7 @@ def test_a_wide_space_sees_every_pair_in_both_roles(cross: bool, nulls: Nulls) -
         columns[name] = column if place % 3 else column.cast(pa.string())
     options = Options(cross_columns=cross, one_row=cross, shared_values=0.0, average_ratio=0.0, nulls=nulls, threads=2)
     relation = Relation.of(pa.table(columns))
-    space, _ = predicate_space(LocalTable(relation), options)
+    space, _ = space_for(LocalTable(relation), options)
     assert space.words > 1
     found, complete = LocalPairs(relation, space, options).everything(Budget(options))
     assert complete
@@ -118,7 +118,7 @@ def test_a_wide_space_counts_more_clues_than_it_had_room_for(rows: int) -> None:
     values = np.random.default_rng(rows).integers(0, 3, (70, 150))[:, np.arange(rows) % 150]
     relation = Relation.of(pa.table({f"c{k}": column for k, column in enumerate(values)}))
     options = Options(cross_columns=False, threads=1)
-    pairs = LocalPairs(relation, predicate_space(LocalTable(relation), options)[0], options)
+    pairs = LocalPairs(relation, space_for(LocalTable(relation), options)[0], options)
     assert pairs.book.facts.s_bits.shape[0] > 2
     found, complete = pairs.everything(Budget(options))
     copies = rows // 150

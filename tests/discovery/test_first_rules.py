@@ -18,7 +18,7 @@ from refute.discovery.methods import searched
 from refute.discovery.options import Options, Progress, SearchMethod
 from refute.discovery.result.outcome import Outcome
 from refute.discovery.search import discover
-from refute.discovery.space.predicates import predicate_space
+from refute.discovery.space.predicates import space_for
 from refute.discovery.space.turned import asked_boxes, asked_of
 from refute.discovery.table import LocalTable
 from refute.discovery.tuning import Tuning
@@ -34,7 +34,7 @@ def numbers(rows: int, columns: int, values: int) -> pa.Table:
 
 def pairs_of(table: pa.Table, options: Options) -> LocalPairs:
     relation = Relation.of(table)
-    space, _ = predicate_space(LocalTable(relation), options)
+    space, _ = space_for(LocalTable(relation), options)
     return LocalPairs(relation, space, options)
 
 

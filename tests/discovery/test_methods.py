@@ -17,7 +17,7 @@ from refute.discovery.local import LocalPairs
 from refute.discovery.methods import searched
 from refute.discovery.options import Progress, SearchMethod, options_of
 from refute.discovery.search import discover
-from refute.discovery.space.predicates import predicate_space
+from refute.discovery.space.predicates import space_for
 from refute.discovery.table import LocalTable
 from refute.discovery.tuning import Tuning
 from refute.discovery.work import Budget
@@ -111,7 +111,7 @@ def test_rows_that_stand_for_others_settle_the_same_rules(nulls: str, cross: boo
     tuning = replace(IMPATIENT, witness_cost=1.0, peeled=0, first_pairs=0, first_pairs_of_row=0, gauge=size)
     options = options_of(nulls=nulls, cross_columns=cross, shared_values=0.0, average_ratio=0.0, threads=2)
     relation = Relation.of(table)
-    space = predicate_space(LocalTable(relation), options)[0]
+    space = space_for(LocalTable(relation), options)[0]
     pairs = Watched(relation, space, options, tuning)
     outcome = searched(pairs, replace(options, method=SearchMethod.GUIDED), Budget(options), tuning)
     expected = searched(pairs, replace(options, method=SearchMethod.TILES), Budget(options), tuning)

@@ -15,7 +15,7 @@ from refute.discovery.inversion.minimal import is_plain, minimal, sort_keys
 from refute.discovery.inversion.minimal_rules import MinimalRules
 from refute.discovery.local import LocalPairs
 from refute.discovery.options import Options
-from refute.discovery.space.predicates import predicate_space
+from refute.discovery.space.predicates import space_for
 from refute.discovery.space.slots import PredicateSpace
 from refute.discovery.space.turned import asked_boxes, asked_of, both_ways
 from refute.discovery.table import LocalTable
@@ -74,7 +74,7 @@ def problems(seed: int, count: int) -> Iterator[tuple[PredicateSpace, np.ndarray
             threads=2,
         )
         relation = Relation.of(table)
-        whole = both_ways(predicate_space(LocalTable(relation), options)[0])
+        whole = both_ways(space_for(LocalTable(relation), options)[0])
         space = asked_of(whole)
         budget = Budget(options)
         evidence = LocalPairs(relation, whole, options).everything(budget)[0]
@@ -119,7 +119,7 @@ def test_few_rules_are_searched_for_what_implies_them() -> None:
     table = pa.table({name: random.integers(0, 6, 40) for name in "abcde"} | {"f": random.integers(0, 90, 40)})
     options = Options(threads=2, max_predicates=4)
     relation = Relation.of(table)
-    space = predicate_space(LocalTable(relation), options)[0]
+    space = space_for(LocalTable(relation), options)[0]
     budget = Budget(options)
     boxes = inverted(space, LocalPairs(relation, space, options).everything(budget)[0].states, budget, 4)[0]
     assert len(minimal(space, boxes, budget, frozenset())) > 100
@@ -175,7 +175,7 @@ def test_rules_of_a_million_comparisons_are_the_same_by_batches() -> None:
     table = pa.table({name: random.integers(0, 5, 40) for name in "abcde"})
     options = Options(threads=2, max_predicates=4)
     relation = Relation.of(table)
-    space = predicate_space(LocalTable(relation), options)[0]
+    space = space_for(LocalTable(relation), options)[0]
     budget = Budget(options)
     boxes = inverted(space, LocalPairs(relation, space, options).everything(budget)[0].states, budget, 4)[0]
     assert len(boxes) > 1000

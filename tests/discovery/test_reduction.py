@@ -20,7 +20,7 @@ from refute.discovery.local import LocalPairs
 from refute.discovery.methods import searched
 from refute.discovery.options import Options, SearchMethod
 from refute.discovery.pairs import Hunt
-from refute.discovery.space.predicates import predicate_space
+from refute.discovery.space.predicates import space_for
 from refute.discovery.space.slots import mirror_masks
 from refute.discovery.table import LocalTable
 from refute.discovery.tuning import Tuning
@@ -75,7 +75,7 @@ def test_witnesses_are_found_iff_some_pair_breaks_the_rule(seed: int, nulls: Nul
             }
         )
     )
-    space = predicate_space(LocalTable(relation), options)[0]
+    space = space_for(LocalTable(relation), options)[0]
     pairs = LocalPairs(relation, space, options)
     points = pairs.everything(Budget(options))[0].points
     reduction = Reduction(relation, space, tuning)
@@ -121,7 +121,7 @@ def test_one_of_each_mirrored_pair_of_rules_is_searched() -> None:
     tuning = Tuning(first_pairs=0, first_pairs_of_row=0, pair_cost=1e6)  # so that nothing is settled
     options = Options(cross_columns=False, method=SearchMethod.GUIDED)
     relation = Relation.of(table)
-    pairs = Hunted(relation, predicate_space(LocalTable(relation), options)[0], options, tuning)
+    pairs = Hunted(relation, space_for(LocalTable(relation), options)[0], options, tuning)
     found = searched(pairs, options, Budget(options), tuning)
     expected = searched(pairs, replace(options, method=SearchMethod.TILES), Budget(options))
     assert found.complete

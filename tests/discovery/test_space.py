@@ -24,9 +24,10 @@ from refute.discovery.pairs import Pairs
 from refute.discovery.result.outcome import Search
 from refute.discovery.search import search
 from refute.discovery.space.clue_layout import layout_of
-from refute.discovery.space.predicates import predicate_space
+from refute.discovery.space.predicates import predicate_space, space_for
 from refute.discovery.space.slots import PredicateSpace
 from refute.discovery.space.states import kind_of
+from refute.discovery.space.subjects import subjects_of
 from refute.discovery.table import LocalTable
 from refute.discovery.work import Budget
 from refute.language.nulls import Nulls
@@ -41,7 +42,7 @@ OPERATORS = st.sets(st.sampled_from(list(Operator)), min_size=1).map(
 
 
 def space_of(table: pa.Table, options: Options) -> PredicateSpace:
-    return predicate_space(LocalTable(Relation.of(table)), options)[0]
+    return space_for(LocalTable(Relation.of(table)), options)[0]
 
 
 def points_of(table: pa.Table, space: PredicateSpace, options: Options) -> np.ndarray:
@@ -76,6 +77,33 @@ def test_comparisons_that_are_left_out_would_tell_nothing(table: pa.Table, nulls
     few, all_of_them = (tile_evidence(one, Budget(options), table.num_rows)[0] for one in (book, whole))
     assert np.array_equal(few.points, all_of_them.points)
     assert np.array_equal(few.counts, all_of_them.counts)
+
+
+@given(small_tables(), NULLS, st.booleans())
+@examples(40)
+def test_a_table_searches_the_space_of_its_schema_but_for_nulls_that_it_lacks(
+    table: pa.Table, nulls: Nulls, across: bool
+) -> None:
+    options = Options(nulls=nulls, cross_columns=across, one_row=across, shared_values=0.0, average_ratio=0.0)
+    searched = LocalTable(Relation.of(table))
+    subjects, _ = subjects_of(searched, options)
+    schema = predicate_space({name: searched.type_of(name) for name in subjects.columns}, subjects, options)
+    empty = {name for name in table.column_names if table[name].null_count == table.num_rows}
+    held = tuple(slot for slot in schema.slots if empty.isdisjoint(slot.columns))
+    space = space_of(table, options)
+    assert space.widened(table.column_names).slots == held
+    for slot in space.slots:
+        has_nulls = any(table[name].null_count for name in slot.columns)
+        assert slot.kind == (slot.kind.widened if has_nulls else slot.kind.narrowed)
+
+
+def test_rows_do_not_change_the_space_of_a_schema() -> None:
+    options = Options(cross_columns=False)
+    some, others = (
+        pa.table({"a": pa.array(a, pa.int64()), "b": pa.array(b, pa.string())})
+        for a, b in (([1, 1, 2], ["x", "y", "x"]), ([], []))
+    )
+    assert space_of(some, options) == space_of(others, options)
 
 
 @pytest.mark.parametrize("nulls", list(Nulls))

@@ -15,7 +15,7 @@ from refute.discovery.evidence.tiles import tile_evidence
 from refute.discovery.inversion.inverted import inverted
 from refute.discovery.inversion.minimal import minimal
 from refute.discovery.options import Options
-from refute.discovery.space.predicates import predicate_space
+from refute.discovery.space.predicates import space_for
 from refute.discovery.space.slots import PredicateSpace
 from refute.discovery.table import LocalTable
 from refute.discovery.work import Budget
@@ -29,7 +29,7 @@ from thorough import examples
 
 def evidence_of(table: pa.Table, options: Options) -> tuple[Relation, PredicateSpace, Evidence]:
     relation = Relation.of(table)
-    space, _ = predicate_space(LocalTable(relation), options)
+    space, _ = space_for(LocalTable(relation), options)
     evidence, complete = tile_evidence(codebook(relation, space, options.nulls), Budget(options), relation.n_rows)
     assert complete
     return relation, space, evidence

@@ -11,7 +11,7 @@ from refute.language.constraint import DenialConstraint
 from refute.language.operators import Operator
 from refute.language.predicate import Column, Constant, Predicate, Row
 from refute.language.render import render_sugar, render_text
-from refute.language.sugar import recognise
+from refute.language.short_forms.sugar import recognise
 
 WORDS = (
     "a",

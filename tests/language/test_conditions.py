@@ -25,10 +25,10 @@ from refute.language.conditions import (
     normal_form,
 )
 from refute.language.operators import Operator
-from refute.language.parser import parse_condition, parse_rule
+from refute.language.parsing.parser import parse_condition, parse_rule
 from refute.language.predicate import Column, Constant, Predicate, Row
 from refute.language.render import render_text
-from refute.language.sugar import RowRule
+from refute.language.short_forms.sugar import RowRule
 
 NAMES = ("a", "b")
 VALUES = (None, 0, 1, 2)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from language.rules import constraints
 from refute.language.constraint import DenialConstraint
-from refute.language.parser import parse
+from refute.language.parsing.parser import parse
 from refute.language.predicate import Row
 from refute.language.render import render_text
 
@@ -81,7 +81,7 @@ def test_a_rule_as_a_string_is_its_text() -> None:
 
 def test_fingerprints_are_the_same_in_every_process() -> None:
     text = "not (s.zip = t.zip and s.city != t.city and s.d > date '2020-01-01' and t.x = 1.50)"
-    code = f"from refute.language.parser import parse; print(parse({text!r}).fingerprint, end='')"
+    code = f"from refute.language.parsing.parser import parse; print(parse({text!r}).fingerprint, end='')"
     printed = {
         subprocess.run(
             [sys.executable, "-c", code],

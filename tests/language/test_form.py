@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracle import compare, holds, rows_of, violations
-from refute.language.differences import signed, split, subsets
 from refute.language.form import Form, Order, operands
+from refute.language.logic.differences import signed, split, subsets
 from refute.language.nulls import Nulls
 from refute.language.operators import Operator
 from refute.language.predicate import Predicate, Row

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from refute.errors import OptionError
 from refute.language.formats import FORMATS, FormatError, TableFacts, detect, read_rules, write_rules
-from refute.language.load import load_rules
-from refute.language.parser import parse
+from refute.language.parsing.parser import parse
 from refute.language.rulebook import RuleBook, RuleBookError
+from refute.language.rulebook.reading.load import load_rules
 from strategies import KINDS, NAMES, rules
 
 _CHOSEN = [KINDS[i] for i in (0, 3, 5, 7, 8, 9, 10, 11, 13, 8)]

@@ -185,7 +185,7 @@ def test_errors_are_no_longer_than_a_reader_could_follow() -> None:
 
 
 def test_a_header_given_as_many_names_is_no_file_name() -> None:
-    from refute.cli.convert import read_header
+    from refute.cli.files.convert import read_header
 
     names = tuple(f"column{i}" for i in range(1000))
     assert read_header(",".join(names)) == TableFacts(names, (None,) * 1000)

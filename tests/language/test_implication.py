@@ -17,7 +17,7 @@ from refute.language.logic.implication import implies, is_trivial, reduced, redu
 from refute.language.logic.spare import FactGraph
 from refute.language.nulls import Nulls
 from refute.language.operators import Operator
-from refute.language.parser import parse
+from refute.language.parsing.parser import parse
 from refute.language.predicate import Column, Constant, Predicate, Row, Value
 from thorough import examples
 

@@ -12,11 +12,19 @@ from hypothesis import given
 from language.rules import conditions, constraints, short_form
 from refute.errors import RuleError
 from refute.language.constraint import DenialConstraint
-from refute.language.parser import RuleKind, parse, parse_condition, parse_kind, parse_rule, parse_statement
+from refute.language.parsing.parser import RuleKind, parse, parse_condition, parse_kind, parse_rule, parse_statement
+from refute.language.parsing.syntax import RuleSyntaxError
 from refute.language.predicate import Constant, Row
 from refute.language.render import render_condition, render_logic, render_sugar, render_text
-from refute.language.sugar import FunctionalDependency, Key, NoOverlap, OrderItem, OrderRule, RowRule, recognise
-from refute.language.syntax import RuleSyntaxError
+from refute.language.short_forms.sugar import (
+    FunctionalDependency,
+    Key,
+    NoOverlap,
+    OrderItem,
+    OrderRule,
+    RowRule,
+    recognise,
+)
 
 ZIP_CITY = parse("not (s.zip = t.zip and s.city != t.city)")
 

@@ -11,7 +11,7 @@ from language.rules import short_form
 from refute.language.conditions import Condition
 from refute.language.constraint import DenialConstraint
 from refute.language.nulls import Nulls
-from refute.language.parser import parse, parse_condition
+from refute.language.parsing.parser import parse, parse_condition
 from refute.language.render import Dialect, SqlWriter, render_english, render_logic, render_text
 from refute.language.rulebook import Rule
 

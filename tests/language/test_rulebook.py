@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from refute.errors import RuleError
-from refute.language.load import load_rules
 from refute.language.nulls import Nulls
-from refute.language.parser import RuleKind, parse
+from refute.language.parsing.parser import RuleKind, parse
 from refute.language.rulebook import Limit, Rule, RuleBook, RuleBookError, Severity, Status, Tolerance, suggest_name
 from refute.language.rulebook.advice import advise
-from refute.language.schema import rules_schema, schema_text, shipped_schema
+from refute.language.rulebook.reading.load import load_rules
+from refute.language.rulebook.reading.schema import rules_schema, schema_text, shipped_schema
 from strategies import KINDS, NAMES, rules
 
 CONSTRAINTS = rules(dict(zip(NAMES, (KINDS[i] for i in (0, 3, 5, 7, 8, 9, 10, 11, 13, 8)), strict=True)))

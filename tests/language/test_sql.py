@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from oracle import rows_of, violations
 from refute.language.conditions import evaluate
 from refute.language.nulls import Nulls
-from refute.language.parser import parse, parse_condition
+from refute.language.parsing.parser import parse, parse_condition
 from refute.language.render.sql import SqlWriter
 from refute.language.rulebook import Rule
 from strategies import KINDS, Case, cases

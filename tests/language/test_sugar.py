@@ -8,9 +8,18 @@ from hypothesis import strategies as st
 
 from language.rules import constraints, names
 from refute.language.constraint import DenialConstraint
-from refute.language.parser import parse, parse_rule
+from refute.language.parsing.parser import parse, parse_rule
 from refute.language.render import render_text
-from refute.language.sugar import FunctionalDependency, Key, NoOverlap, OrderItem, OrderRule, RowRule, Sugar, recognise
+from refute.language.short_forms.sugar import (
+    FunctionalDependency,
+    Key,
+    NoOverlap,
+    OrderItem,
+    OrderRule,
+    RowRule,
+    Sugar,
+    recognise,
+)
 
 some_names = st.lists(names, min_size=3, max_size=5, unique=True)
 sugars: st.SearchStrategy[Sugar] = st.one_of(

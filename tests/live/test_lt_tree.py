@@ -14,16 +14,16 @@ from pyroaring import BitMap
 from indexes import COLUMNS, NO_LIMIT, Row, Truth, assert_found, batch_of, predicates, rule_sets, run, watched
 from refute.errors import DataError
 from refute.language.operators import Operator
-from refute.live.index import Compared, Found, Index, Watched
-from refute.live.lt_tree import LtTreeIndex, PredicateOrder, Scheduling, Tuning
-from refute.live.lt_tree.admission import Barred
-from refute.live.lt_tree.balance import NIL, TreeNode, rotate_left, rotate_right
-from refute.live.lt_tree.pair_store import PairStore
-from refute.live.lt_tree.predicate_order import PredicateOrdering, class_of
-from refute.live.lt_tree.prefixes import Prefix, best_prefix, common_prefixes
-from refute.live.lt_tree.schedule import Schedule
-from refute.live.lt_tree.tree import LtTree
-from refute.live.nested_loop import NestedLoopIndex
+from refute.live.indexes.index import Compared, Found, Index, Watched
+from refute.live.indexes.lt_tree import LtTreeIndex, PredicateOrder, Scheduling, Tuning
+from refute.live.indexes.lt_tree.admission import Barred
+from refute.live.indexes.lt_tree.balance import NIL, TreeNode, rotate_left, rotate_right
+from refute.live.indexes.lt_tree.pair_store import PairStore
+from refute.live.indexes.lt_tree.predicate_order import PredicateOrdering, class_of
+from refute.live.indexes.lt_tree.prefixes import Prefix, best_prefix, common_prefixes
+from refute.live.indexes.lt_tree.schedule import Schedule
+from refute.live.indexes.lt_tree.tree import LtTree
+from refute.live.indexes.nested_loop import NestedLoopIndex
 from thorough import examples
 
 TUNINGS = [

@@ -15,8 +15,8 @@ from indexes import rule_sets, run
 from refute.index.levels import Levels, Merge, Merging, Upkeep
 from refute.index.run import Asking, Bound, Few, Held, Run, RunShape, lines_of
 from refute.language.operators import Operator
-from refute.live.index import Longs, Watched
-from refute.live.runs import RunsIndex
+from refute.live.indexes.index import Longs, Watched
+from refute.live.indexes.runs import RunsIndex
 from thorough import examples
 
 SMALL = Merging(ratio=2, least=1, at_once=4, few=0)  # so few rows are enough for merges that go on for a while

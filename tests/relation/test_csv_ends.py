@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import refute as rf
 from refute.errors import DataError
-from refute.relation.read.csv_ends import refuse_unclosed
-from refute.relation.read.csv_options import CsvOptions
+from refute.relation.read.csv.ends import refuse_unclosed
+from refute.relation.read.csv.options import CsvOptions
 from refute.relation.read.files import read_local
 
 pytestmark = pytest.mark.filterwarnings("ignore::refute.errors.InferredTypesWarning")

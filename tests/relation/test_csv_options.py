@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import refute as rf
 from refute.errors import DataError, OptionError, SchemaError
 from refute.relation import read_local
-from refute.relation.read.csv_options import CsvOptions
+from refute.relation.read.csv.options import CsvOptions
 from refute.relation.read.schema import Schema
 
 CELL = st.text("ab;,|\t'\"\n é€ NA0", max_size=4)

@@ -23,8 +23,8 @@ import refute as rf
 from refute.errors import DataError
 from refute.faults import ragged_row
 from refute.relation import read_local
-from refute.relation.read.csv_options import CsvOptions
-from refute.relation.read.csv_ragged import with_line
+from refute.relation.read.csv.options import CsvOptions
+from refute.relation.read.csv.ragged import with_line
 
 READER = """
 import sys

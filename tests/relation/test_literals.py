@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import oracle
 import refute as rf
-from refute.relation.constants import nearest_float
+from refute.relation.masks.constants import nearest_float
 
 
 @pytest.mark.parametrize("kind", [pa.float32(), pa.float64()])

@@ -13,9 +13,9 @@ import pytest
 
 import refute as rf
 from refute.errors import DataError, did_you_mean
-from refute.language.parser import parse
+from refute.language.parsing.parser import parse
 from refute.relation import Relation, read_local
-from refute.relation.read.csv_header import column_names
+from refute.relation.read.csv.header import column_names
 from refute.relation.read.schema import Schema
 from refute.relation.sources.frames import PandasSource
 

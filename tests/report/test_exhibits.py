@@ -18,7 +18,7 @@ from refute.detect.local import LocalEngine
 from refute.display.contrast import columns_of, marked_pair, padded
 from refute.language.nulls import Nulls
 from refute.language.rulebook import Rule
-from refute.report.as_json import shipped_schema
+from refute.report.forms.as_json import shipped_schema
 
 CELLS = st.one_of(st.none(), st.integers(0, 2))
 SCHEMA = json.loads(shipped_schema())

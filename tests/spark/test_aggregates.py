@@ -16,7 +16,7 @@ import oracle
 import refute as rf
 from refute.language.nulls import Nulls
 from refute.language.rulebook import Rule
-from refute.spark.answer.native import Aggregate
+from refute.spark.answer.native.ways import Aggregate
 from refute.spark.budget import SparkBudget, cores
 from refute.spark.engine import SparkEngine
 from refute.spark.source.frames import frame_of

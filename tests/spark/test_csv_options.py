@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 import refute as rf
 from refute.errors import DataError
 from refute.relation import read_local
-from refute.relation.read.csv_options import CsvOptions
+from refute.relation.read.csv.options import CsvOptions
 from refute.relation.read.schema import Schema
 from refute.spark.source.opening import open_source
 

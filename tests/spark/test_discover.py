@@ -29,7 +29,7 @@ from refute.discovery.inversion.inverted import inverted
 from refute.discovery.local import LocalPairs
 from refute.discovery.options import options_of
 from refute.discovery.search import discover
-from refute.discovery.space.predicates import predicate_space
+from refute.discovery.space.predicates import space_for
 from refute.discovery.table import LocalTable
 from refute.discovery.tuning import Tuning
 from refute.discovery.work import Budget
@@ -147,7 +147,7 @@ def test_looks_and_hunts_are_those_of_one_process(spark: SparkSession, points: i
     options = options_of(shared_values=0.0, average_ratio=0.0, seed=points)
     sizes = SparkTuning(block_rows=16, sample_rows=10, bucket_rows=40, part_rows=20, points=points)
     here = LocalTable(Relation.of(table))
-    space, _ = predicate_space(here, options)
+    space, _ = space_for(here, options)
     local, budget = here.pairs(space, options), Budget(options)
     all_pairs, _ = local.everything(budget)
     with kept() as place:

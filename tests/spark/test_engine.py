@@ -20,7 +20,7 @@ from refute.report.violations import Violations
 from refute.spark.budget import SparkBudget
 from refute.spark.engine import SparkEngine
 from refute.spark.source.frames import frame_of
-from refute.spark.worker import ROW_COLUMN
+from refute.spark.workers.worker import ROW_COLUMN
 from spark_laws import views_of
 from strategies import KINDS, Case, cases
 from thorough import THOROUGH, examples

@@ -16,7 +16,7 @@ import refute as rf
 from refute.detect.local import LocalEngine
 from refute.language.nulls import Nulls
 from refute.language.rulebook import RuleBook
-from refute.spark.answer.holding import Holding
+from refute.spark.answer.fetching.holding import Holding
 from refute.spark.budget import SparkBudget, largest_result
 from refute.spark.engine import SparkEngine
 from refute.spark.source.frames import frame_of

@@ -17,14 +17,14 @@ from refute.language.nulls import Nulls
 from refute.language.rulebook import Rule
 from refute.plan.method import MethodName
 from refute.relation import Relation
-from refute.spark.blocks import BLOCK, packed, tables_of
 from refute.spark.grid.division import Division
 from refute.spark.grid.groups import EqualityKey
 from refute.spark.grid.sending import Sending
 from refute.spark.grid.settled import Settled
 from refute.spark.grid.shape import GridShape
 from refute.spark.grid.tasks import OWN, CountCells, Known, Meet, Question, Send
-from refute.spark.worker import ROW_COLUMN
+from refute.spark.workers.blocks import BLOCK, packed, tables_of
+from refute.spark.workers.worker import ROW_COLUMN
 from strategies import KINDS, Case, cases
 from thorough import examples
 

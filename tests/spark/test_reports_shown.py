@@ -14,13 +14,13 @@ from pyspark.sql import SparkSession
 
 import refute as rf
 from refute.detect.engine import ClashingRow, Engine
-from refute.detect.excerpts import Excerpt
 from refute.detect.local import LocalEngine
-from refute.detect.scenes import ValueTally
+from refute.detect.shown.excerpts import Excerpt
+from refute.detect.shown.scenes import ValueTally
 from refute.language.nulls import Nulls
 from refute.language.rulebook import Rule
-from refute.report.as_json import shipped_schema
 from refute.report.baseline import Baseline
+from refute.report.forms.as_json import shipped_schema
 from refute.report.violations import Violations
 from refute.spark.budget import SparkBudget
 from refute.spark.engine import SparkEngine
@@ -129,7 +129,7 @@ def test_reports_of_spark_have_pages_masks_and_baselines(spark: SparkSession) ->
 
 
 def _lines(report: rf.Report) -> Any:
-    from refute.report.as_text import lines
+    from refute.report.forms.as_text import lines
 
     return lines(report, 4)
 

@@ -15,10 +15,10 @@ import oracle
 import refute as rf
 from refute.errors import SchemaError
 from refute.language.nulls import Nulls
-from refute.language.parser import parse_condition
+from refute.language.parsing.parser import parse_condition
 from refute.language.rulebook import Rule, RuleBook
 from refute.report.violations import Violations
-from refute.spark import checking as measuring
+from refute.spark.answer import checking as measuring
 from refute.spark.budget import SparkBudget
 from refute.spark.engine import SparkEngine
 from refute.spark.source.frames import frame_of

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 import refute as rf
 from refute.errors import DataError
-from refute.language.rulebook.loader import book_from_yaml
+from refute.language.rulebook.reading.loader import book_from_yaml
 from refute.spark.source.frames import frame_of
 from speaking_tables import people
 

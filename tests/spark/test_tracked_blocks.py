@@ -14,7 +14,7 @@ from refute.discovery.work import Budget
 from refute.kernels.tracking.points import first_around
 from refute.relation import Relation
 from refute.spark.tracking.meeting import BlockQuestion, MovedRows, all_met, met
-from refute.tracking.known import among
+from refute.tracking.evidence.known import among
 from refute.tracking.meeting.residual import required, settled
 from refute.tracking.tracking import Tracking
 from refute.tracking.ways import Ways

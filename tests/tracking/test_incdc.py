@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import refute as rf
 from refute.discovery.options import options_of
-from refute.discovery.space.predicates import predicate_space
+from refute.discovery.space.predicates import space_for
 from refute.discovery.table import LocalTable
 from refute.errors import OptionError
 from refute.kernels.evidence.clues import clues_of
@@ -65,7 +65,7 @@ CROSSED = pa.table(
 def tracked(table: pa.Table, rows: int, **options: Any) -> tuple[TrackedRows, np.ndarray[Any, Any]]:
     """The first rows of a table as a tracker has them, all of them coded, and the numbers of the others."""
     given_options = options_of(**{"cross_columns": False, **options})
-    space, _ = predicate_space(LocalTable(Relation.of(table)), given_options)
+    space, _ = space_for(LocalTable(Relation.of(table)), given_options)
     kept = TrackedRows(space, given_options.nulls, {name: table.schema.field(name).type for name in table.column_names})
     relation = Relation.of(table)
     coded = kept.coded(relation) or kept.coded(relation)
@@ -351,7 +351,7 @@ def test_signs_refuse_no_pair_that_a_box_holds(nulls: str) -> None:
 def test_an_index_reads_codes_again_that_have_moved() -> None:
     table = pa.table({"a": [100, 200, 300], "b": [30, 20, 10]})
     options = options_of(cross_columns=False)
-    space, _ = predicate_space(LocalTable(Relation.of(table)), options)
+    space, _ = space_for(LocalTable(Relation.of(table)), options)
     rows = TrackedRows(space, options.nulls, {name: pa.int64() for name in "ab"}, span=16)
     first = rows.coded(Relation.of(table))
     assert first is not None

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from refute.discovery.evidence.tiles import ClueTally
 from refute.discovery.options import options_of
-from refute.discovery.space.predicates import predicate_space
+from refute.discovery.space.predicates import space_for
 from refute.discovery.table import LocalTable
 from refute.kernels.tracking.groups import (
     Outermost,
@@ -110,7 +110,7 @@ def test_codes_compare_as_keys_do_also_when_they_move(batches: list[list[int]], 
 def test_groups_have_the_rows_that_agree(batches: list[tuple[list[tuple[int, int | None]], int]], agree: bool) -> None:
     table = pa.table({"a": pa.array([], pa.int64()), "b": pa.array([], pa.int64())})
     options = options_of(cross_columns=False, nulls="equal" if agree else "sql")
-    space = predicate_space(LocalTable(Relation.of(table)), options)[0]
+    space = space_for(LocalTable(Relation.of(table)), options)[0]
     rows = TrackedRows(space, options.nulls, {name: pa.int64() for name in "ab"})
     groups = RowGroups(rows, (0, 1), nulls_agree=options.nulls is Nulls.EQUAL)
     known: dict[int, tuple[int, int | None]] = {}
@@ -232,7 +232,7 @@ def test_rows_equal_to_those_that_stand_for_a_group_do_not_take_their_places() -
 def test_clues_of_members_are_those_of_their_pairs(data: Any, cells: list[tuple[int, int, int]], most: int) -> None:
     table = pa.table({name: pa.array([row[k] for row in cells], pa.int64()) for k, name in enumerate("abc")})
     options = options_of(cross_columns=False)
-    space = predicate_space(LocalTable(Relation.of(table)), options)[0]
+    space = space_for(LocalTable(Relation.of(table)), options)[0]
     rows = TrackedRows(space, options.nulls, {name: pa.int64() for name in "abc"})
     coded = rows.coded(Relation.of(table))
     assert coded is not None

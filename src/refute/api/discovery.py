@@ -25,7 +25,7 @@ from refute.faults import needing, wrong_value
 from refute.language.nulls import Nulls
 from refute.language.operators import Operator
 from refute.relation import Relation
-from refute.relation.read.csv_options import USUAL
+from refute.relation.read.csv.options import USUAL
 from refute.relation.read.files import read_local
 from refute.runtime.bars import with_bar
 
@@ -129,6 +129,6 @@ def selected(relation: Relation, where: str | None) -> Relation:
     """The rows for which a condition is true."""
     if where is None:
         return relation
-    from refute.language.parser import parse_condition
+    from refute.language.parsing.parser import parse_condition
 
     return relation.filter(relation.condition_mask(parse_condition(where, relation.names)))

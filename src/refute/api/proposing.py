@@ -30,7 +30,7 @@ from refute.proposing.candidates import RuleShape
 from refute.proposing.result import Proposals
 from refute.proposing.search import search_heads
 from refute.relation import Relation
-from refute.relation.read.csv_options import USUAL
+from refute.relation.read.csv.options import USUAL
 from refute.relation.read.files import read_local
 from refute.report.suspects import Suspects
 from refute.runtime.bars import with_bar

@@ -11,7 +11,7 @@ from refute.api.functions import check
 from refute.api.proposing import propose
 from refute.data import RULES, TABLE
 from refute.kernels.sparing import Sparing, sparing_by
-from refute.language.load import load_rules
+from refute.language.rulebook.reading.load import load_rules
 from refute.runtime.compiling import COMPILING
 
 

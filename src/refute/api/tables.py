@@ -13,7 +13,7 @@ from refute.faults import needing, repeated_key_column, unknown_choice, wrong_va
 from refute.language.arithmetic import refuse_formulas
 from refute.plan.method import MethodName
 from refute.relation import Relation
-from refute.relation.read.csv_options import CsvOptions
+from refute.relation.read.csv.options import CsvOptions
 from refute.relation.read.files import read_local
 from refute.relation.read.schema import Schema
 

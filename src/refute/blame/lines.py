@@ -9,14 +9,14 @@ from types import MappingProxyType
 import numpy as np
 import pyarrow as pa
 
-from refute.blame.cells import name_cells
+from refute.blame.cells.cells import name_cells
+from refute.blame.cells.dependencies import Dependencies
+from refute.blame.cells.fitting import fitting
+from refute.blame.cells.repairs import TableRival, in_lines, without_harm
+from refute.blame.cells.sayings import CELL, CellSayings, OwnCells
 from refute.blame.contest import Chain, Contest, Flags, Longs, Partners
-from refute.blame.dependencies import Dependencies
-from refute.blame.fitting import fitting
-from refute.blame.repairs import TableRival, in_lines, without_harm
 from refute.blame.rounds import Loose
 from refute.blame.rows import Blame, RuleBlame, find_blame
-from refute.blame.sayings import CELL, CellSayings, OwnCells
 from refute.language.form import Form
 from refute.language.rulebook import Rule, Severity
 from refute.relation import Relation

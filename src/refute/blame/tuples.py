@@ -9,8 +9,7 @@ import numpy as np
 
 from refute.blame.contest import Ids, Longs
 from refute.kernels.sort.distinct import numbered
-
-_LARGEST = 2**62
+from refute.relation.keys.composite import WIDEST, composite
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -21,7 +20,7 @@ class TupleIndex:
     numbers: Longs  # of each sorted key of the last step
 
     @classmethod
-    def of(cls, columns: Sequence[Ids], sizes: Sequence[int], *, largest: int = _LARGEST) -> TupleIndex:
+    def of(cls, columns: Sequence[Ids], sizes: Sequence[int], *, largest: int = WIDEST) -> TupleIndex:
         """The index of distinct tuples, numbered as they come; each column has integers in `[0, size)`.
 
         One step takes as many columns as have at most `largest` tuples in all.
@@ -86,15 +85,8 @@ def matching(rows: Longs, columns: Sequence[Ids], asked: Sequence[Longs]) -> tup
         flags[wanted] = True
         rows = rows[flags[column[rows]]]
     count = len(asked[0]) if len(asked) else 0
-    keys, found = np.zeros(len(rows) + count, np.int64), 1
-    for column, wanted in zip(columns, asked, strict=True):
-        values = np.concatenate([column[rows].astype(np.int64), wanted])
-        size = int(values.max(initial=0)) + 1
-        if found * size > _LARGEST:
-            keys, firsts = distinct(keys)
-            found = len(firsts)
-        keys = keys * size + values
-        found *= size
+    values = (np.concatenate([column[rows], wanted]) for column, wanted in zip(columns, asked, strict=True))
+    keys, _ = composite(((one, int(one.max(initial=0)) + 1) for one in values), len(rows) + count)
     keys, firsts = distinct(keys)
     flags = np.zeros(len(firsts), np.bool_)
     flags[keys[len(rows) :]] = True

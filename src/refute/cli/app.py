@@ -37,7 +37,7 @@ COMMANDS = (
     "demo",
     "prepare",
 )
-_HOMES = {"init": "files.init", "schema": "files.schema"}  # commands that are not in a module of their name
+_HOMES = {name: f"files.{name}" for name in ("convert", "init", "lint", "schema")}  # that have a folder
 _NOT_A_NUMBER = re.compile(r"is not a valid (integer|float)(?: range)?")
 _BY_FUNCTION = {  # what does from the shell what a function of this name does
     "propose": "discover DATA",

@@ -14,11 +14,11 @@ from refute.cli.output.again import again
 from refute.cli.output.apart import require_apart
 from refute.cli.output.clash_files import require_violations, write_violations
 from refute.cli.output.hiding import hiding_options, names_of, require_discreet
+from refute.cli.output.places import Place, as_file, as_folder, as_folder_or_table, on_spark_alone, require_all
+from refute.cli.output.progress import counting, waiting
 from refute.cli.output.since import Since, since_options
-from refute.cli.places import Place, as_file, as_folder, as_folder_or_table, on_spark_alone, require_all
-from refute.cli.progress import counting, waiting
+from refute.cli.output.suspects import require_quarantine, require_suspects_file, write_halves, write_suspects, written
 from refute.cli.source import open_data, persist_option, reading_options
-from refute.cli.suspects import require_quarantine, require_suspects_file, write_halves, write_suspects, written
 from refute.cli.terminal import say, say_lines
 from refute.language.conditions import InTable
 
@@ -153,7 +153,7 @@ def command(
         if file is not None:
             file.write(write(), opened)
     if not options.quiet and not any(file is not None and file.is_stdout for file, _ in outputs):
-        from refute.report.as_text import lines  # which loads all that a report can do
+        from refute.report.forms.as_text import lines  # which loads all that a report can do
 
         say_lines(lines(report, shown))
         hint = _next(report, suspects_file or quarantine, html_file)

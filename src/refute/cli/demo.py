@@ -17,8 +17,8 @@ from refute.cli.discover import describe_proposals
 from refute.cli.exits import Exit
 from refute.cli.options import SharedOptions, shared
 from refute.cli.output.apart import require_apart
-from refute.cli.places import Place
-from refute.cli.progress import counting, following, waiting
+from refute.cli.output.places import Place
+from refute.cli.output.progress import counting, following, waiting
 from refute.cli.source import Opened, begin_spark, engine_option, open_data
 from refute.cli.terminal import say, say_lines
 from refute.data import RULES, TABLE
@@ -79,7 +79,7 @@ def command(options: SharedOptions, page: Path, engine: str) -> Exit:
         whole = _checked(opened, book, options) if opened.on_spark else report
         suspects = whole.suspects
     if not options.quiet:
-        from refute.report.as_text import lines  # which loads all that a report can do
+        from refute.report.forms.as_text import lines  # which loads all that a report can do
 
         say_lines([*lines(report, suspects=suspects), []])
     _say(options, f"{suspects.count:,} rows are to blame for all of that. {remark}")

@@ -12,8 +12,8 @@ from refute.cli.exits import Exit
 from refute.cli.options import SharedOptions, shared
 from refute.cli.output.again import again
 from refute.cli.output.apart import require_apart
-from refute.cli.places import Place, as_file, on_spark_alone, require_all, require_new
-from refute.cli.progress import following, waiting
+from refute.cli.output.places import Place, as_file, on_spark_alone, require_all, require_new
+from refute.cli.output.progress import following, waiting
 from refute.cli.source import open_data, persist_option, reading_options
 from refute.cli.terminal import say
 from refute.display import in_one_line

@@ -11,7 +11,7 @@ import click
 from refute.cli.exits import Exit
 from refute.cli.options import SharedOptions, shared
 from refute.cli.output.apart import require_apart
-from refute.cli.places import Place, as_file
+from refute.cli.output.places import Place, as_file
 from refute.cli.terminal import hand_over, say
 from refute.display import in_one_line
 from refute.errors import OptionError

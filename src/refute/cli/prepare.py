@@ -12,7 +12,7 @@ import click
 import refute
 from refute.cli.exits import Exit
 from refute.cli.options import SharedOptions, shared
-from refute.cli.progress import waiting
+from refute.cli.output.progress import waiting
 from refute.cli.terminal import say
 from refute.errors import EngineError, ended
 

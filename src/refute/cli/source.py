@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import click
 
 from refute.cli.options import SharedOptions
-from refute.cli.progress import shows_progress
+from refute.cli.output.progress import shows_progress
 from refute.cli.terminal import say
 from refute.errors import OptionError
 from refute.faults import needing
@@ -127,7 +127,7 @@ def open_data(
 
     `wanted` says that an option was given that means nothing without Spark.
     """
-    from refute.relation.read.csv_options import CsvOptions
+    from refute.relation.read.csv.options import CsvOptions
     from refute.relation.read.schema import Schema
 
     given = Schema.of(schema, header=header)  # so that a mistake is reported before Spark starts

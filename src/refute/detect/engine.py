@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import pyarrow as pa
 
 from refute.detect.results import Timed, Verdict
-from refute.detect.scenes import Scene, ValueTally
+from refute.detect.shown.scenes import Scene, ValueTally
 from refute.language.rulebook import Rule
 from refute.plan.plan import Plan
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from refute.detect.excerpts import Excerpt
+    from refute.detect.shown.excerpts import Excerpt
 
 
 class ClashingRow(NamedTuple):

@@ -6,15 +6,15 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from refute.detect.clashes import LocalClashes
 from refute.detect.detector import Detector, PartnerCounts
 from refute.detect.explaining import plan_rules
 from refute.detect.identity import Identity
-from refute.detect.marking import marks_of, split_by_marks, with_marks
 from refute.detect.methods import sweep
 from refute.detect.results import Finding, Timed, Verdict, Witness
-from refute.detect.scenes import Scene, ValueTally, scene_of, tally_of
-from refute.detect.suspecting import LocalSuspects
+from refute.detect.shown.clashes import LocalClashes
+from refute.detect.shown.marking import marks_of, split_by_marks, with_marks
+from refute.detect.shown.scenes import Scene, ValueTally, scene_of, tally_of
+from refute.detect.shown.suspecting import LocalSuspects
 from refute.language.rulebook import Rule
 from refute.plan.method import MethodName
 from refute.plan.plan import Plan

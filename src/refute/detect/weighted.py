@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from refute.kernels.dominance.weighted import weight_below
 from refute.kernels.sort.distinct import mix, numbered
-from refute.language.differences import subsets
+from refute.language.logic.differences import subsets
 from refute.plan.problem import Comparison, Problem
 
 MOST_ORDERS = 2

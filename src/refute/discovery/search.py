@@ -21,7 +21,7 @@ from refute.discovery.result.kinds import RuleSort, kinds_of, sort_of
 from refute.discovery.result.measures import RowMeasure
 from refute.discovery.result.outcome import Outcome
 from refute.discovery.result.rank import Floats, Ranks, ranks
-from refute.discovery.space.predicates import fitted, predicate_space
+from refute.discovery.space.predicates import fitted, space_for
 from refute.discovery.space.slots import PredicateSpace, Words
 from refute.discovery.space.turned import asked_boxes, asked_of
 from refute.discovery.table import LocalTable, SearchedTable
@@ -133,7 +133,7 @@ class _Search:
         if self._space is not None:
             given = fitted(self._table, self._space, self._options)
             return self._table.pairs(given, self._options, self._tuning)
-        space, notes = predicate_space(self._table, self._options)
+        space, notes = space_for(self._table, self._options)
         self._notes.extend(notes)
         return self._table.pairs(space, self._options, self._tuning)
 

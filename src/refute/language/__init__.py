@@ -5,10 +5,10 @@ from refute.language.constraint import DenialConstraint
 from refute.language.logic.implication import implies, is_trivial, reduced
 from refute.language.nulls import Nulls
 from refute.language.operators import Operator
-from refute.language.parser import RuleKind, parse, parse_condition, parse_kind, parse_rule, parse_statement
+from refute.language.parsing.parser import RuleKind, parse, parse_condition, parse_kind, parse_rule, parse_statement
+from refute.language.parsing.syntax import RuleSyntaxError
 from refute.language.predicate import Column, Constant, Predicate, Row
-from refute.language.sugar import recognise
-from refute.language.syntax import RuleSyntaxError
+from refute.language.short_forms.sugar import recognise
 
 __all__ = [
     "Column",

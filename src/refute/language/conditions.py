@@ -14,8 +14,8 @@ from typing import Any
 
 from refute.errors import RuleError
 from refute.language.arithmetic import all_sources
-from refute.language.patterns import check_pattern, matched
 from refute.language.predicate import Column, Predicate, Row
+from refute.language.short_forms.patterns import check_pattern, matched
 
 _MAX_ALTERNATIVES = 256
 

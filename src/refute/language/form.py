@@ -12,8 +12,8 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from refute.language.conditions import Condition
-from refute.language.differences import split, subsets
 from refute.language.logic.closure import Closure
+from refute.language.logic.differences import split, subsets
 from refute.language.nulls import Nulls
 from refute.language.operators import Operator
 from refute.language.predicate import Column, Predicate, Row

@@ -9,7 +9,7 @@ import numpy as np
 from refute.detect.detector import Detector
 from refute.language.rulebook import Rule
 from refute.live.columns import Followed, ReadRows
-from refute.live.index import Batch, Found, Index, Longs, Pairs
+from refute.live.indexes.index import Batch, Found, Index, Longs, Pairs
 from refute.runtime.threads import chosen_threads
 
 LARGE = 1 << 15  # rows of a batch from which these methods are faster than an index, which looks at one by one

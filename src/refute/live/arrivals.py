@@ -13,7 +13,7 @@ import pyarrow.types as pt
 from refute.errors import DataError, SchemaError, did_you_mean, ended
 from refute.faults import null_key, unlike_key
 from refute.kernels.runs.rows import Lines
-from refute.live.index import Longs
+from refute.live.indexes.index import Longs
 from refute.relation import Relation
 from refute.relation.arrays import Bytes
 from refute.relation.shown import shown

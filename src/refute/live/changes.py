@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from refute.faults import needing
 from refute.language.rulebook import Rule
-from refute.live.index import Longs
+from refute.live.indexes.index import Longs
 from refute.live.rows import Rows
 from refute.relation.arrays import combined, row_numbers
 from refute.relation.shown import shown_values

@@ -15,7 +15,7 @@ from refute.language.arithmetic import formula_of
 from refute.language.form import Form, RowFilter, operands
 from refute.language.predicate import Row
 from refute.language.rulebook import Rule
-from refute.live.index import Batch, Compared, Longs, Mask, Watched
+from refute.live.indexes.index import Batch, Compared, Longs, Mask, Watched
 from refute.relation import Relation
 from refute.relation.arrays import ALL_VALID, Bytes
 from refute.relation.keys.encoding import Encoding, is_told_alone

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from refute.detect.clashes import LocalClashes
 from refute.detect.detector import Detector, PartnerCounts
 from refute.detect.identity import Identity
 from refute.detect.local import LocalEngine
 from refute.detect.results import Finding, Timed, Verdict, Witness
-from refute.detect.suspecting import LocalSuspects
+from refute.detect.shown.clashes import LocalClashes
+from refute.detect.shown.suspecting import LocalSuspects
 from refute.errors import DataError
 from refute.language.form import Form
 from refute.language.rulebook import Rule
-from refute.live.index import Longs
+from refute.live.indexes.index import Longs
 from refute.plan.compile import skipped_nulls
 from refute.plan.plan import Plan, RulePlan
 from refute.plan.problem import Rows as RowNumbers

@@ -15,10 +15,10 @@ from refute.kernels.runs.rows import Lines
 from refute.language.arithmetic import refuse_formulas
 from refute.language.rulebook import Rule
 from refute.live.columns import Columns, ReadRows
-from refute.live.index import Index, Longs
-from refute.live.methods import index_of
+from refute.live.indexes.index import Index, Longs
+from refute.live.indexes.methods import index_of
+from refute.live.indexes.runs import RunsIndex
 from refute.live.rows import Alive, Rows
-from refute.live.runs import RunsIndex
 from refute.relation import Relation
 from refute.relation.binding import check_rules
 from refute.relation.keys.encoding import Encoding

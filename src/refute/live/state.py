@@ -18,7 +18,7 @@ from refute.live.among import among, insert, joined
 from refute.live.arrivals import refuse_keys, refuse_nulls, repeated
 from refute.live.columns import ReadRows
 from refute.live.frame import Frame
-from refute.live.index import Batch, Found, Index, Longs
+from refute.live.indexes.index import Batch, Found, Index, Longs
 from refute.live.rows import Alive, Rows, Segment
 from refute.live.store import Clashing, Violated, net
 from refute.relation import Relation

@@ -11,7 +11,7 @@ from refute.detect.detector import Detector
 from refute.kernels.runs.pairs import Bits, Flags, Slots, touched
 from refute.language.rulebook import Rule
 from refute.live.among import among
-from refute.live.index import Found, Longs, Pairs
+from refute.live.indexes.index import Found, Longs, Pairs
 from refute.live.rows import Alive
 
 Clashing = tuple[Longs, ...]  # the slots of s and of t, or of s alone

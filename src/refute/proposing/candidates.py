@@ -14,7 +14,16 @@ from refute.language.render.text import render_sugar
 from refute.language.rulebook import Entry, Rule, suggest_name
 from refute.language.rulebook.expand import kind_of, parts_of, source_of
 from refute.language.rulebook.naming import slug
-from refute.language.sugar import FunctionalDependency, Key, NoOverlap, NotNull, OrderItem, OrderRule, RowRule, Sugar
+from refute.language.short_forms.sugar import (
+    FunctionalDependency,
+    Key,
+    NoOverlap,
+    NotNull,
+    OrderItem,
+    OrderRule,
+    RowRule,
+    Sugar,
+)
 from refute.proposing.scores import Figures
 
 

@@ -25,7 +25,7 @@ from refute.relation.encode.encoded import Encoded
 from refute.relation.formula_types import formula_type
 from refute.relation.formulas import computed_column
 from refute.relation.keys.encoding import Encoding
-from refute.relation.mask import condition_mask, predicate_mask
+from refute.relation.masks.mask import condition_mask, predicate_mask
 from refute.relation.sources.protocol import ArrowSource, Source, source_of
 from refute.relation.types import READABLE, ColumnType, Family
 from refute.runtime.once import Once

@@ -20,7 +20,7 @@ from refute.faults import missing_file, not_utf8, unreadable
 from refute.language.addresses import local_path
 from refute.language.conditions import InTable
 from refute.language.render import render_condition
-from refute.report.as_json import plain_value
+from refute.report.forms.as_json import plain_value
 from refute.report.result import RuleResult, SinceBaseline
 from refute.version import __version__
 from refute.writing import write_text

@@ -9,14 +9,14 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from refute.detect.engine import ClashingRow, Engine
-from refute.detect.scenes import Scene, TalliedGroup, TalliedValue, ValueTally
+from refute.detect.shown.scenes import Scene, TalliedGroup, TalliedValue, ValueTally
 from refute.errors import RefuteError
 from refute.report.discretion import Discretion
 from refute.report.result import RuleResult
 from refute.report.unasked import LOOKS, cost
 
 if TYPE_CHECKING:
-    from refute.detect.excerpts import Excerpt
+    from refute.detect.shown.excerpts import Excerpt
     from refute.report.report import Report
 
 Answer = TypeVar("Answer")

@@ -14,7 +14,7 @@ import pyarrow as pa
 from refute.errors import DataError
 from refute.faults import unreadable, unwritable
 from refute.language.addresses import local_path
-from refute.report.as_table import table_of
+from refute.report.forms.as_table import table_of
 from refute.version import __version__
 from refute.writing import replacing
 

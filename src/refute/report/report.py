@@ -198,7 +198,7 @@ class Report:
         return f"Report({plural(len(self.results), 'rule')}, {broken} failed, {plural(self.data.rows, 'row')})"
 
     def __str__(self) -> str:
-        from refute.report.as_text import render
+        from refute.report.forms.as_text import render
 
         return render(self)
 
@@ -209,13 +209,13 @@ class Report:
 
     def to_dict(self, *, clashes: int | None = None) -> dict[str, Any]:
         """The report as plain values: the JSON of `check`. With `clashes`, so many violations of each broken rule."""
-        from refute.report.as_json import plain_report
+        from refute.report.forms.as_json import plain_report
 
         return plain_report(self, clashes)
 
     def to_arrow(self) -> pa.Table:
         """One row per rule: how it fared, with its numbers."""
-        from refute.report.as_table import table_of
+        from refute.report.forms.as_table import table_of
 
         return table_of(self)
 
@@ -226,7 +226,7 @@ class Report:
 
     def to_json(self, path: str | Path | None = None, *, clashes: int | None = None) -> str:
         """The report as JSON text, written to `path` if given."""
-        from refute.report.as_json import render
+        from refute.report.forms.as_json import render
 
         return _written(render(self, clashes), path)
 
@@ -245,7 +245,7 @@ class Report:
 
     def to_junit(self, path: str | Path | None = None) -> str:
         """The report as JUnit XML, for CI servers, written to `path` if given."""
-        from refute.report.as_junit import render
+        from refute.report.forms.as_junit import render
 
         return _written(render(self), path)
 

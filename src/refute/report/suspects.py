@@ -181,7 +181,7 @@ class Suspects:
         return f"Suspects({self.summary})"
 
     def __str__(self) -> str:
-        from refute.report.suspects_as_text import render
+        from refute.report.forms.suspects_as_text import render
 
         return render(self)
 

@@ -12,9 +12,9 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 
 from refute.detect.engine import ClashingRow
-from refute.detect.excerpts import Excerpt
 from refute.detect.results import Timed, Verdict
-from refute.detect.scenes import Scene, ValueTally
+from refute.detect.shown.excerpts import Excerpt
+from refute.detect.shown.scenes import Scene, ValueTally
 from refute.errors import SchemaError
 from refute.faults import naming_rule, no_row_ids
 from refute.language.arithmetic import refuse_formulas
@@ -24,34 +24,34 @@ from refute.language.rulebook import Rule
 from refute.plan.method import MethodName
 from refute.plan.plan import Plan
 from refute.relation import Relation
-from refute.relation.read.csv_options import USUAL, CsvOptions
+from refute.relation.read.csv.options import USUAL, CsvOptions
 from refute.spark.answer.bound import BoundRule
+from refute.spark.answer.checking import measure
 from refute.spark.answer.choice import note_on
-from refute.spark.answer.gathering import Gathering
-from refute.spark.answer.single import chosen_rows
+from refute.spark.answer.fetching.gathering import Gathering
+from refute.spark.answer.native.single import chosen_rows
+from refute.spark.answer.referring import OtherTables, refuse_references
+from refute.spark.answer.rule import SparkRule
 from refute.spark.blame.alike import all_columns_read
 from refute.spark.blame.fewest import fewest_here, fewest_of_groups
 from refute.spark.blame.suspect_listing import SparkSuspects
 from refute.spark.budget import SparkBudget
-from refute.spark.checking import measure
-from refute.spark.clashes import SparkClashes
-from refute.spark.excerpts import excerpt_of
 from refute.spark.grid.answers import Answers, Work
 from refute.spark.grid.packing import Blocks
-from refute.spark.marking import marked, split_by_marks
-from refute.spark.referring import OtherTables, refuse_references
-from refute.spark.rule import SparkRule
-from refute.spark.scenes import tally_of
 from refute.spark.session import is_connect
 from refute.spark.session.failures import CUTS_TRIED, LayoutChangedError, plain_failures
 from refute.spark.session.jobs import stoppable
+from refute.spark.shown.clashes import SparkClashes
+from refute.spark.shown.excerpts import excerpt_of
+from refute.spark.shown.marking import marked, split_by_marks
+from refute.spark.shown.scenes import tally_of
 from refute.spark.source.files import shares_files
 from refute.spark.source.keeping import Kept, forgotten_at_exit, kept
 from refute.spark.source.opening import open_source, session_of
 from refute.spark.source.renaming import by_code_point, plain_names, renamed
 from refute.spark.source.source import SparkSource
 from refute.spark.source.types import bind, empty_relation
-from refute.spark.worker import ROW_COLUMN
+from refute.spark.workers.worker import ROW_COLUMN
 
 Answer = TypeVar("Answer")
 

@@ -20,7 +20,7 @@ from refute.language.nulls import Nulls
 from refute.language.operators import Operator
 from refute.language.predicate import Constant, Predicate, Value
 from refute.relation import Relation
-from refute.relation.constants import nearest_float
+from refute.relation.masks.constants import nearest_float
 from refute.relation.types import ColumnType, Family
 
 _MAX_DIGITS = 38

@@ -8,7 +8,7 @@ import numpy as np
 
 from refute.discovery.space.slots import PredicateSpace, Words
 from refute.tracking.codes import Longs
-from refute.tracking.known import places
+from refute.tracking.evidence.known import places
 
 
 @dataclass(frozen=True, slots=True)

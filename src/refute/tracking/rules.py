@@ -19,8 +19,8 @@ from refute.language.render import render_text
 from refute.tracking.ages import RuleAges, said_in
 from refute.tracking.changes import AddedRule, RemovedRule, RuleChanges, Told, WhyGone
 from refute.tracking.codes import Longs
-from refute.tracking.judging import Judging
-from refute.tracking.known import apart, ascending
+from refute.tracking.evidence.judging import Judging
+from refute.tracking.evidence.known import apart, ascending
 from refute.tracking.ways import TrackedChange
 
 Ids = Callable[[Longs], list[Any]]

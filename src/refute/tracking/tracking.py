@@ -20,7 +20,7 @@ from refute.discovery.evidence.counted import Evidence
 from refute.discovery.local import LocalPairs
 from refute.discovery.options import Options, SearchMethod
 from refute.discovery.result.outcome import Outcome
-from refute.discovery.space.predicates import fitted, predicate_space
+from refute.discovery.space.predicates import fitted, space_for
 from refute.discovery.space.slots import PredicateSpace
 from refute.discovery.table import LocalTable
 from refute.discovery.tuning import STANDARD, Tuning
@@ -28,9 +28,9 @@ from refute.discovery.work import Budget
 from refute.relation import Relation
 from refute.relation.keys.encoding import Encoding
 from refute.tracking.codes import Longs
-from refute.tracking.judging import CountedSets, Judging
-from refute.tracking.known import NONE, KnownPoints, ascending
-from refute.tracking.maximal_boxes import Maximal
+from refute.tracking.evidence.judging import CountedSets, Judging
+from refute.tracking.evidence.known import NONE, KnownPoints, ascending
+from refute.tracking.evidence.maximal_boxes import Maximal
 from refute.tracking.meeting.cover import Chosen, Cover, met_evidence
 from refute.tracking.meeting.pair_finder import finder_of
 from refute.tracking.meeting.planning import planned
@@ -69,7 +69,7 @@ class Tracking(Judging):
         self._encodings: dict[tuple[str, ...], Encoding] = {}
         self.notes: tuple[str, ...] = ()
         if space is None:
-            space, self.notes = predicate_space(LocalTable(relation), options)
+            space, self.notes = space_for(LocalTable(relation), options)
         else:
             given, space = space, fitted(LocalTable(relation), space, options)
             saved = saved if space == given else None  # points of another space mean something else

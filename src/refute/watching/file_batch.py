@@ -12,7 +12,7 @@ import pyarrow as pa
 from refute.errors import SchemaError, ended
 from refute.faults import no_operations
 from refute.live.feed import leaves_rows
-from refute.relation.read.csv_options import USUAL, CsvOptions
+from refute.relation.read.csv.options import USUAL, CsvOptions
 from refute.relation.read.file_parts import FilePart, read_parts
 from refute.relation.read.files import read_files
 from refute.relation.read.formats import FileFormat

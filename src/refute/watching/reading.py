@@ -12,9 +12,9 @@ from refute.language.rulebook import Rule, RuleBook
 from refute.live.engine import LiveEngine
 from refute.live.saved import KeptState
 from refute.live.state import State
-from refute.watching.assembling import assembled, clashing
 from refute.watching.kept import WATCH
 from refute.watching.places import WatchPlaces
+from refute.watching.shards.assembling import assembled, clashing
 from refute.watching.shards.kept import SHARDS, KeptShards
 
 Answer = TypeVar("Answer")

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from refute.language.rulebook import Rule
-from refute.watching.elsewhere import RowsElsewhere
 from refute.watching.here import RowsHere
 from refute.watching.outcome import BatchOutcome, marks_of, of_rules
 from refute.watching.publishing.ledger import Ledger, Turn
 from refute.watching.publishing.table_parts import Listed, lines_of
+from refute.watching.shards.elsewhere import RowsElsewhere
 
 
 def replace_rules(

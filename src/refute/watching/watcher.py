@@ -23,8 +23,6 @@ from refute.language.rulebook import Rule
 from refute.live.engine import LiveEngine
 from refute.live.saved import KeptState
 from refute.live.state import State
-from refute.watching.assembling import assembled
-from refute.watching.elsewhere import RowsElsewhere
 from refute.watching.here import RowsHere
 from refute.watching.intake import Intake, read_by, refuse_lost
 from refute.watching.kept import STREAM, WATCH, Kept
@@ -37,6 +35,8 @@ from refute.watching.publishing.table_parts import lines_schema
 from refute.watching.records import DRIVER, EXECUTORS, BatchRecord, Instant, RuleRecord
 from refute.watching.refusals import foreign, other_moment, refuse_others, refuse_remains
 from refute.watching.rule_changes import list_anew, replace_rules
+from refute.watching.shards.assembling import assembled
+from refute.watching.shards.elsewhere import RowsElsewhere
 from refute.watching.shards.files import not_shared
 from refute.watching.shards.kept import KeptShards, refuse_lacking, swept
 from refute.watching.shards.runner import Runner

@@ -7,7 +7,7 @@ import click
 from refute.cli.exits import Exit
 from refute.cli.options import OF_SPARK, SharedOptions, shared, without
 from refute.cli.terminal import hand_over
-from refute.language import schema
+from refute.language.rulebook.reading import schema
 
 
 @click.command("schema")
@@ -21,7 +21,7 @@ def command(options: SharedOptions, what: str) -> Exit:
     if what == "rules":
         hand_over(schema.shipped_schema())
         return Exit.HOLDS
-    from refute.report import as_json
+    from refute.report.forms import as_json
 
     hand_over(as_json.shipped_schema())
     return Exit.HOLDS

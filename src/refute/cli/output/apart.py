@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from refute.cli.places import Place
+from refute.cli.output.places import Place
 from refute.errors import RefuteError
 from refute.faults import among_input, over_input, same_output
 from refute.language.addresses import is_address, is_local_address, local_path

@@ -15,7 +15,7 @@ from refute.faults import unwritable
 from refute.writing import replacing_folder, write_text
 
 if TYPE_CHECKING:
-    from refute.cli.places import Place
+    from refute.cli.output.places import Place
     from refute.cli.source import Opened
     from refute.report import RuleResult
 

@@ -12,7 +12,7 @@ from refute.errors import OptionError
 
 if TYPE_CHECKING:
     import refute
-    from refute.cli.places import Place
+    from refute.cli.output.places import Place
 
 Command = TypeVar("Command", bound=Callable[..., object])
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 import refute
-from refute.cli.places import Place, as_archive, as_file
+from refute.cli.output.places import Place, as_archive, as_file
 from refute.errors import OptionError
 
 if TYPE_CHECKING:

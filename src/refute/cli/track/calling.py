@@ -12,8 +12,8 @@ import refute
 from refute.cli.exits import Exit
 from refute.cli.options import SharedOptions, shared
 from refute.cli.output.apart import require_apart
-from refute.cli.places import Place, as_file, require_all
-from refute.cli.progress import following, waiting
+from refute.cli.output.places import Place, as_file, require_all
+from refute.cli.output.progress import following, waiting
 from refute.cli.source import Opened, file_options
 from refute.cli.terminal import hand_over, say
 from refute.display import in_json
@@ -22,7 +22,7 @@ from refute.errors import OptionError
 from refute.language.addresses import local_path
 
 if TYPE_CHECKING:
-    from refute.relation.read.csv_options import CsvOptions
+    from refute.relation.read.csv.options import CsvOptions
     from refute.relation.read.schema import Schema
 
 _SHOWN = 20
@@ -89,7 +89,7 @@ def command(
     """
     from refute.cli.track import words  # with the loops that a tracker runs, which help does not need
     from refute.cli.track.versions import read
-    from refute.relation.read.csv_options import CsvOptions
+    from refute.relation.read.csv.options import CsvOptions
     from refute.relation.read.schema import Schema
 
     given, written = Schema.of(schema, header=header), CsvOptions.of(csv)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from refute.relation import read_local
-from refute.relation.read.csv_options import CsvOptions
+from refute.relation.read.csv.options import CsvOptions
 from refute.relation.read.files import local_files
 from refute.relation.read.like import read_like as read_files_like
 from refute.relation.read.schema import Schema

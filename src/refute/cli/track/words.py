@@ -12,7 +12,7 @@ from refute.language.render import render_english, render_text
 from refute.language.render.text import render_sugar
 from refute.language.rulebook import Dataset, Entry, Rule, RuleBook, Status, suggest_name
 from refute.language.rulebook.naming import distinct
-from refute.language.sugar import recognise
+from refute.language.short_forms.sugar import recognise
 from refute.tracking.changes import WhyGone
 
 if TYPE_CHECKING:

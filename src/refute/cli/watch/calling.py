@@ -19,7 +19,7 @@ import refute
 from refute.cli.exits import Exit
 from refute.cli.options import SharedOptions, shared
 from refute.cli.output.hiding import hiding_options
-from refute.cli.progress import waiting
+from refute.cli.output.progress import waiting
 from refute.cli.source import SMALL, file_options, size_of, start_spark
 from refute.cli.terminal import hand_over, say
 from refute.cli.watch.flags import speaking_of_options
@@ -128,7 +128,7 @@ def command(
     from refute.cli.watch import words  # with the loops that a monitor runs, which help does not need
     from refute.cli.watch.printed import Printed
     from refute.cli.watch.webhook import Webhook
-    from refute.relation.read.csv_options import CsvOptions
+    from refute.relation.read.csv.options import CsvOptions
     from refute.relation.read.schema import Schema
     from refute.watching.places import WatchPlaces
 

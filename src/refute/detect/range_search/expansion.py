@@ -9,7 +9,7 @@ import numpy as np
 
 from refute.detect.sweep.points import Points
 from refute.detect.sweep.reduce import refined
-from refute.language.differences import signed, split
+from refute.language.logic.differences import signed, split
 from refute.plan.problem import Comparison
 from refute.plan.step import term
 

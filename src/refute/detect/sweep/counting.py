@@ -22,7 +22,7 @@ from refute.detect.sweep.tallies import BoxPairs, Tally, choose_tally
 from refute.detect.sweep.tuning import DEFAULT, Tuning
 from refute.kernels.dominance.clashes import clashes_of
 from refute.kernels.sort.distinct import sum_of_squared_counts
-from refute.language.differences import signed
+from refute.language.logic.differences import signed
 from refute.plan.problem import Comparison, Problem, Rows
 from refute.plan.share import Share, announce, threads_for, within
 from refute.plan.step import Nothing, OwnPairs, Step, named, steps_within, term

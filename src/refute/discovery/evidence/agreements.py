@@ -22,6 +22,7 @@ from refute.kernels.evidence.clues import Facts, clue_table, find_clues
 from refute.language.nulls import Nulls
 from refute.language.predicate import Column
 from refute.relation import Relation
+from refute.relation.keys.composite import composite
 
 Rows = NDArray[np.int64]
 _TASK_PAIRS = 1 << 22
@@ -62,17 +63,13 @@ class Agreements:
             left, right = self._names(k)
             s_rows = self._present(left, s_rows)
             t_rows = s_rows if same else self._present(right, t_rows)
-        s_key = np.zeros(len(s_rows), np.int64)
-        t_key = s_key if same else np.zeros(len(t_rows), np.int64)
+        columns = []
         for k in chosen:
-            left, right = self._names(k)
-            first, second = self._relation.encode_joint((left, right), ordered=False, dense=True)
-            size = first.size + 1
-            s_key = s_key * size + (first.values[s_rows] + 1)
-            t_key = s_key if same else t_key * size + (second.values[t_rows] + 1)
-            if len(chosen) > 1:
-                s_key, t_key = _renumbered(s_key, t_key)
-        return ranges_of(s_rows, t_rows, s_key, t_key, same)
+            first, second = self._relation.encode_joint(self._names(k), ordered=False, dense=True)
+            parts = [first.values[s_rows]] if same else [first.values[s_rows], second.values[t_rows]]
+            columns.append((np.concatenate(parts) + 1, first.size + 1))
+        key, _ = composite(columns, len(s_rows) if same else len(s_rows) + len(t_rows))
+        return ranges_of(s_rows, t_rows, key[: len(s_rows)], key if same else key[len(s_rows) :], same)
 
     def evidence(self, found: Agreement, budget: Budget) -> tuple[Evidence, bool]:
         """The evidence of all agreeing pairs, and whether all of them were looked at."""
@@ -161,15 +158,6 @@ def picked(facts: Facts, s_rows: Rows, t_rows: Rows) -> Facts:
     else:
         t = np.ascontiguousarray(facts.t[:, t_rows])
     return facts._replace(s=s, t=t, s_bits=s_bits, t_bits=np.ascontiguousarray(facts.t_bits[:, t_rows]))
-
-
-def _renumbered(s_key: NDArray[np.int64], t_key: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The keys as small numbers, so the next column cannot overflow them."""
-    if s_key is t_key:
-        numbers = np.unique(s_key, return_inverse=True)[1].astype(np.int64)
-        return numbers, numbers
-    both = np.unique(np.concatenate([s_key, t_key]), return_inverse=True)[1].astype(np.int64)
-    return both[: len(s_key)], both[len(s_key) :]
 
 
 def ranges_of(s_rows: Rows, t_rows: Rows, s_key: NDArray[np.int64], t_key: NDArray[np.int64], same: bool) -> Agreement:

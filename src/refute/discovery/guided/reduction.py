@@ -21,9 +21,9 @@ from refute.discovery.space.slots import PredicateSpace
 from refute.discovery.tuning import STANDARD, Tuning
 from refute.kernels.evidence.outermost import outermost
 from refute.relation import Relation
+from refute.relation.keys.composite import composite
 
 Rows = NDArray[np.int64]
-_WIDEST = 1 << 62
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,14 +97,9 @@ class Reduction:
         ends, other = (None if k is None else self._space.slots[k].left.name for k in (among.ends, among.other))
         read = {n for k, slot in enumerate(self._space.slots) if k not in among.barred for n in slot.columns}
         n = self._relation.n_rows
-        key, span = np.zeros(n, np.int64), 1
-        for name in sorted(read - {ends, other}, key=self._values):
-            codes = self._relation.encode(name, ordered=False, dense=True)
-            if span > _WIDEST // (codes.size + 1):
-                distinct, key = np.unique(key, return_inverse=True)
-                span = len(distinct)
-            key = key * (codes.size + 1) + (codes.values + 1)
-            span *= codes.size + 1
+        names = sorted(read - {ends, other}, key=self._values)
+        columns = (self._relation.encode(name, ordered=False, dense=True) for name in names)
+        key, _ = composite(((codes.values + 1, codes.size + 1) for codes in columns), n)
         found = outermost(key, self._codes(ends), self._codes(other), n // 2)
         return found if len(found) else np.arange(n)
 

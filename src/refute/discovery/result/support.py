@@ -7,6 +7,7 @@ import numpy as np
 from refute.language.form import Form
 from refute.language.predicate import Row
 from refute.relation import Relation
+from refute.relation.keys.composite import composite
 
 
 def support(relation: Relation, form: Form) -> int:
@@ -23,11 +24,9 @@ def support(relation: Relation, form: Form) -> int:
     if form.rule.constraint.is_single_row:
         return int(np.count_nonzero(present))
     rows = np.flatnonzero(present)
-    key = np.zeros(len(rows), np.int64)
-    for name in premise(form):
-        encoded = relation.encode(name, ordered=False, dense=True)
-        key = np.unique(key * (encoded.size + 1) + (encoded.values[rows] + 1), return_inverse=True)[1]
-    sizes = np.bincount(key)
+    columns = (relation.encode(name, ordered=False, dense=True) for name in premise(form))
+    key, _ = composite(((encoded.values[rows] + 1, encoded.size + 1) for encoded in columns), len(rows))
+    sizes = np.unique(key, return_counts=True)[1]
     return int(sizes[sizes > 1].sum())
 
 

@@ -2,44 +2,55 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from collections.abc import Mapping
 
 from refute.discovery.options import Options
 from refute.discovery.space.slots import PredicateSpace, Slot
 from refute.discovery.space.states import kind_of
+from refute.discovery.space.subjects import Subjects, subjects_of
 from refute.discovery.space.turned import both_ways
 from refute.discovery.table import SearchedTable
 from refute.errors import OptionError
-from refute.faults import unknown_column
 from refute.language.operators import Operator
 from refute.language.predicate import Column, Constant, Row
 from refute.relation import Family
-from refute.relation.types import clash, constant_family
+from refute.relation.types import ColumnType, clash, constant_family
 
 
-def predicate_space(table: SearchedTable, options: Options) -> tuple[PredicateSpace, tuple[str, ...]]:
-    """The slots to search, and a sentence for each thing that is left out.
+def predicate_space(types: Mapping[str, ColumnType], subjects: Subjects, options: Options) -> PredicateSpace:
+    """The slots of a schema: no value is looked at, and every slot distinguishes nulls.
 
-    What the columns hold decides here, once: which of them hold values, share values with others or have frequent ones,
-    and which hold nulls. From then on the space depends on nothing: `fitted` gives it to a table of other rows, and
-    `PredicateSpace.widened` lets it distinguish the nulls that come later. Where pairs are counted, the space
-    says of each what it is both ways.
+    Where the options select columns to compare with each other, or constants, by the values that a table holds, the
+    subjects say which these are.
     """
-    names, notes = _columns(table, options)
-    slots = [_slot(table, options, Column(Row.S, name), Column(Row.T, name)) for name in names]
-    if options.cross_columns or options.one_row:
-        for a, b, ordered in comparable_columns(table, names, options):
-            if options.cross_columns:
-                slots.append(_slot(table, options, Column(Row.S, a), Column(Row.T, b), ordered))
-            if options.one_row:
-                slots.extend(_slot(table, options, Column(r, a), Column(r, b), ordered) for r in Row)
-    if options.constants:
-        for name in names:
-            least = max(1.0, options.constant_share * table.n_rows)
-            for constant in table.frequent(name, options.constants, least):
-                slots.extend(_slot(table, options, Column(row, name), constant) for row in Row)
-    space = PredicateSpace(tuple(slot for slot in slots if slot.kind.operators))
-    return both_ways(space) if options.counts_pairs else space, notes
+    nullable = _Slots(types, options)
+    slots = [nullable.slot(Column(Row.S, name), Column(Row.T, name)) for name in subjects.columns]
+    for a, b, ordered in subjects.pairs:
+        if options.cross_columns:
+            slots.append(nullable.slot(Column(Row.S, a), Column(Row.T, b), ordered))
+        if options.one_row:
+            slots.extend(nullable.slot(Column(row, a), Column(row, b), ordered) for row in Row)
+    for name, constant in subjects.constants:
+        slots.extend(nullable.slot(Column(row, name), constant) for row in Row)
+    return PredicateSpace(tuple(slot for slot in slots if slot.kind.operators))
+
+
+def space_for(table: SearchedTable, options: Options) -> tuple[PredicateSpace, tuple[str, ...]]:
+    """The slots to search in a table, and a sentence for each thing that is left out.
+
+    That is the space of its schema without what says nothing of these rows: columns that hold no values, and states for
+    nulls where there are none. From then on it depends on nothing: `fitted` gives it to a table of other rows, and
+    `PredicateSpace.widened` lets it distinguish the nulls that come later. Where pairs are counted, the space says of
+    each what it is both ways.
+    """
+    subjects, notes = subjects_of(table, options)
+    space = predicate_space({name: table.type_of(name) for name in subjects.columns}, subjects, options)
+    nulls = {name: table.null_count(name) for name in subjects.columns}
+    empty = {name for name, count in nulls.items() if table.n_rows and count == table.n_rows}
+    notes += tuple(f"column {name!r} was left out: it holds no values" for name in subjects.columns if name in empty)
+    held = PredicateSpace(tuple(slot for slot in space.slots if empty.isdisjoint(slot.columns)))
+    narrow = held.narrowed({name for name, count in nulls.items() if not count})
+    return both_ways(narrow) if options.counts_pairs else narrow, notes
 
 
 def fitted(table: SearchedTable, space: PredicateSpace, options: Options) -> PredicateSpace:
@@ -80,7 +91,7 @@ def _check_types(table: SearchedTable, slot: Slot) -> None:
             f"The given space compares {left} with {right}, which cannot be compared.", columns=slot.columns
         )
     if slot.kind.is_ordered and not all(
-        is_ordered(table, kind.name) for kind in (left, *other) if kind.family is not Family.NULL
+        is_ordered(kind.family) for kind in (left, *other) if kind.family is not Family.NULL
     ):
         raise OptionError(
             f"The given space orders column {left}, which holds no numbers, dates or timestamps.",
@@ -89,62 +100,27 @@ def _check_types(table: SearchedTable, slot: Slot) -> None:
         )
 
 
-def _columns(table: SearchedTable, options: Options) -> tuple[list[str], tuple[str, ...]]:
-    """The columns that can be compared, in the table's order, and what is said of the others."""
-    wanted = list(table.names) if options.columns is None else list(options.columns)
-    for name in wanted:
-        if name not in table.names:
-            raise unknown_column(name, table.names)
-    names, notes = [], []
-    for name in dict.fromkeys(table.names):
-        if name not in wanted:
-            continue
-        if list(table.names).count(name) > 1:
-            notes.append(f"Column {name!r} was left out: the table has it more than once.")
-            continue
-        kind = table.type_of(name)
-        if kind.family is Family.UNSUPPORTED:
-            notes.append(f"Column {name!r} was left out: values of type {kind.arrow_type} cannot be compared.")
-        elif table.n_rows and table.null_count(name) == table.n_rows:
-            notes.append(f"Column {name!r} was left out: it holds no values.")
-        else:
-            names.append(name)
-    return names, tuple(notes)
+class _Slots:
+    """Slots over the columns of a schema."""
+
+    def __init__(self, types: Mapping[str, ColumnType], options: Options) -> None:
+        self._types = types
+        self._nulls = options.nulls
+        self._operators = tuple(op for op in Operator if op in options.operators)
+
+    def slot(self, left: Column, right: Column | Constant, ordered: bool = True) -> Slot:
+        """The slot of two subjects, which distinguishes nulls."""
+        family = self._types[left.name].family
+        kind = kind_of(
+            ordered=ordered and is_ordered(family),
+            nullable=True,
+            nulls=self._nulls,
+            operators=self._operators,
+            binary=family is Family.BOOLEAN,
+        )
+        return Slot(left, right, kind)
 
 
-def is_ordered(table: SearchedTable, name: str) -> bool:
-    """Whether discovery orders the column: numbers, dates and timestamps, yes; all else is equal or not."""
-    family = table.type_of(name).family
+def is_ordered(family: Family) -> bool:
+    """Whether discovery orders columns of the family: numbers, dates and timestamps, yes; all else is equal or not."""
     return family.is_number or family.is_temporal
-
-
-def _slot(table: SearchedTable, options: Options, left: Column, right: Column | Constant, ordered: bool = True) -> Slot:
-    nullable = any(table.null_count(c.name) for c in (left, right) if isinstance(c, Column))
-    kind = kind_of(
-        ordered=ordered and is_ordered(table, left.name),
-        nullable=nullable,
-        nulls=options.nulls,
-        operators=tuple(op for op in Operator if op in options.operators),
-        binary=table.type_of(left.name).family is Family.BOOLEAN,
-    )
-    return Slot(left, right, kind)
-
-
-def comparable_columns(table: SearchedTable, names: list[str], options: Options) -> list[tuple[str, str, bool]]:
-    """Pairs of columns of one type that share enough values, in the table's order, and whether order is asked too."""
-    families = {name: table.type_of(name).family for name in names}
-    shared: dict[tuple[str, str], float] = {}
-    for family in dict.fromkeys(families.values()):
-        peers = [name for name in names if families[name] is family]
-        if len(peers) > 1:
-            shared |= table.shared_values(peers)
-    pairs = []
-    for a, b in combinations(names, 2):
-        if shared.get((a, b), 0.0) <= options.shared_values:
-            continue
-        comparable = not families[a].is_number
-        if not comparable:
-            first, second = sorted((abs(table.mean(a)), abs(table.mean(b))))
-            comparable = second == 0.0 or first / second > options.average_ratio
-        pairs.append((a, b, comparable))
-    return pairs

@@ -49,11 +49,11 @@ class Slot:
 class PredicateSpace:
     """An ordered set of slots. A box holds the accepted states of every slot as bits, a point one bit per slot.
 
-    A space is made once, from the schema, the options and what the columns hold at that time: which columns are
-    compared with each other, and which slots distinguish nulls. After that nothing depends on the rows: one space gives
-    boxes, points and clues the same meaning whatever rows come and go. Only the first null of a column needs more, a
-    state of its own, which `widened` gives, without a second look at any pair. To allow for nulls everywhere
-    would be simpler, but costs: two to eight times the CPU for tables of many rules, as fewer spaces fit a cube.
+    A space is that of a schema, of options and of what these select by value (`predicates.py`), and none of the rows
+    that come and go changes it: it gives boxes, points and clues the same meaning whatever they are. What rows decide
+    is only which nulls are worth a state of their own: `narrowed` takes away those of columns without a null, and
+    `widened` brings them back with the first one, without a second look at any pair. To keep them everywhere would be
+    simpler, but costs: two to eight times the CPU for tables of many rules, as fewer spaces fit a cube.
     """
 
     slots: tuple[Slot, ...]
@@ -118,6 +118,14 @@ class PredicateSpace:
         """The space in which every slot that reads one of the columns distinguishes nulls; this one where all do."""
         slots = tuple(
             replace(slot, kind=slot.kind.widened) if any(name in columns for name in slot.columns) else slot
+            for slot in self.slots
+        )
+        return self if slots == self.slots else PredicateSpace(slots)
+
+    def narrowed(self, columns: Collection[str]) -> PredicateSpace:
+        """The space in which no slot distinguishes nulls that reads these columns alone, which hold none."""
+        slots = tuple(
+            replace(slot, kind=slot.kind.narrowed) if all(name in columns for name in slot.columns) else slot
             for slot in self.slots
         )
         return self if slots == self.slots else PredicateSpace(slots)

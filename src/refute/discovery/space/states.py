@@ -67,10 +67,18 @@ class SlotKind:
     @cached_property
     def widened(self) -> SlotKind:
         """The kind that distinguishes nulls too, where they matter; the states of this one keep their numbers."""
-        wider = kind_of(
-            ordered=self.is_ordered, nullable=True, nulls=self.nulls, operators=self.operators, binary=self.binary
+        return self._where(nullable=True)
+
+    @cached_property
+    def narrowed(self) -> SlotKind:
+        """The kind that does not distinguish nulls."""
+        return self._where(nullable=False)
+
+    def _where(self, *, nullable: bool) -> SlotKind:
+        kind = kind_of(
+            ordered=self.is_ordered, nullable=nullable, nulls=self.nulls, operators=self.operators, binary=self.binary
         )
-        return wider if self.asked else wider.silent
+        return kind if self.asked else kind.silent
 
     @cached_property
     def silent(self) -> SlotKind:

@@ -209,7 +209,7 @@ def _constant(part: Number | Span) -> str:
 
 @lru_cache(maxsize=4096)
 def _read(name: str) -> Combined | None:
-    from refute.language.parser import parse_formula  # which is built on this module
+    from refute.language.parsing.parser import parse_formula  # which is built on this module
 
     try:
         found = parse_formula(name.removeprefix(MARK))

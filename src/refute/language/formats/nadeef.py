@@ -16,11 +16,11 @@ from refute.language.formats.format import Format, FormatError, TableFacts, Unwr
 from refute.language.formats.json_text import is_json_with, read_object
 from refute.language.formats.loose import guess
 from refute.language.operators import Operator
-from refute.language.parser import parse
+from refute.language.parsing.parser import parse
 from refute.language.predicate import Column, Constant, Predicate, Row, Value
 from refute.language.rulebook import ProblemLog, Rule, RuleBook, RuleMistake
 from refute.language.rulebook.expand import short_form
-from refute.language.sugar import FunctionalDependency
+from refute.language.short_forms.sugar import FunctionalDependency
 
 _TITLE = "NADEEF JSON"
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

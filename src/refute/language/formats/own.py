@@ -7,12 +7,12 @@ import re
 from refute.errors import RuleError
 from refute.language.constraint import DenialConstraint
 from refute.language.formats.format import Format, TableFacts, book_of, lines_of, write_each_line
-from refute.language.parser import parse_statement
+from refute.language.parsing.parser import parse_statement
+from refute.language.parsing.syntax import RuleSyntaxError
 from refute.language.render.text import render_sugar, render_text
 from refute.language.rulebook import ProblemLog, RuleBook
 from refute.language.rulebook.expand import parts_of, short_form
-from refute.language.rulebook.loader import book_from_yaml
-from refute.language.syntax import RuleSyntaxError
+from refute.language.rulebook.reading.loader import book_from_yaml
 
 _TOP_KEY = re.compile(r"^[^\S\n]*(?:\{\s*)?[\"']?(version|dataset|rules)[\"']?\s*:", re.MULTILINE)
 

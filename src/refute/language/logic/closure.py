@@ -20,9 +20,9 @@ from decimal import Decimal
 from itertools import pairwise
 from typing import Any
 
+from refute.language.logic.ordering import Ordering
 from refute.language.nulls import Nulls
 from refute.language.operators import Operator
-from refute.language.ordering import Ordering
 from refute.language.predicate import Column, Constant, Predicate, Value
 
 Term = Column | Constant

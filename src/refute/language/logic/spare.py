@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Iterable
 
 from refute.language.logic.closure import Term, constant_facts
+from refute.language.logic.ordering import Ordering
 from refute.language.nulls import Nulls
 from refute.language.operators import Operator
-from refute.language.ordering import Ordering
 from refute.language.predicate import Column, Constant, Predicate, Row
 
 _WEAK, _STRICT = 0, 1

@@ -11,7 +11,15 @@ from refute.language.constraint import DenialConstraint
 from refute.language.operators import Operator
 from refute.language.predicate import Column, Constant, Predicate, Row
 from refute.language.render.text import quote_name, render_column, render_constant
-from refute.language.sugar import FunctionalDependency, Key, NoOverlap, NotNull, OrderRule, RowRule, recognise
+from refute.language.short_forms.sugar import (
+    FunctionalDependency,
+    Key,
+    NoOverlap,
+    NotNull,
+    OrderRule,
+    RowRule,
+    recognise,
+)
 
 _IS = {
     Operator.EQ: "is",

@@ -8,12 +8,21 @@ import re
 from decimal import Decimal
 
 from refute.language.arithmetic import formula_of, shown_column, spelled
-from refute.language.column_rules import AllowedValues, Patterns, References
 from refute.language.conditions import And, Compare, Condition, InTable, IsNull, Matches, Not, Or
 from refute.language.constraint import DenialConstraint
 from refute.language.operators import Operator
 from refute.language.predicate import Column, Constant, Predicate, Value
-from refute.language.sugar import FunctionalDependency, Key, NoOverlap, NotNull, OrderItem, OrderRule, RowRule, Sugar
+from refute.language.short_forms.column_rules import AllowedValues, Patterns, References
+from refute.language.short_forms.sugar import (
+    FunctionalDependency,
+    Key,
+    NoOverlap,
+    NotNull,
+    OrderItem,
+    OrderRule,
+    RowRule,
+    Sugar,
+)
 
 _PLAIN_NAME = re.compile(r"[^\W\d]\w*")
 _CONDITION_WORDS = ("and", "or", "not", "in", "is", "between", "matches", "null", "true", "false")

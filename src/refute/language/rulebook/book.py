@@ -17,12 +17,12 @@ from refute.faults import needing, unknown_choice, unknown_rule
 from refute.language.addresses import local_path
 from refute.language.constraint import DenialConstraint
 from refute.language.nulls import Nulls
-from refute.language.parser import RuleKind
+from refute.language.parsing.parser import RuleKind
 from refute.language.rulebook.dumping import yaml_text
 from refute.language.rulebook.entry import Entry
 from refute.language.rulebook.expand import classify
-from refute.language.rulebook.fields import VERSION
 from refute.language.rulebook.naming import distinct, slug, suggest_name
+from refute.language.rulebook.reading.fields import VERSION
 from refute.language.rulebook.rule import Rule, nulls_of
 from refute.writing import write_text
 
@@ -64,7 +64,9 @@ class RuleBook:
         if isinstance(rules, RuleBook):
             return rules
         if isinstance(rules, os.PathLike | Mapping) or (isinstance(rules, str) and is_file_like(rules)):
-            from refute.language.load import load_rules  # it knows every format, and these know rule books
+            from refute.language.rulebook.reading.load import (
+                load_rules,  # it knows every format, and these know rule books
+            )
 
             return load_rules(rules)
         if isinstance(rules, str):

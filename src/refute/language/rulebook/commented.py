@@ -8,7 +8,7 @@ from typing import cast
 from refute.display import in_one_line
 from refute.language.rulebook.book import RuleBook
 from refute.language.rulebook.dumping import yaml_text
-from refute.language.schema import schema_address
+from refute.language.rulebook.reading.schema import schema_address
 
 ABOUT_PROPOSALS = (
     "A rule with `status: proposed` only warns. To accept it, delete that line; to reject it, delete the rule.",

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from textwrap import indent
 
-from refute.language.column_rules import AllowedValues, Patterns, References
 from refute.language.conditions import And, Condition, InTable, IsNull, Matches
 from refute.language.nulls import Nulls
-from refute.language.parser import RuleKind, parse_condition, parse_kind
+from refute.language.parsing.parser import RuleKind, parse_condition, parse_kind
 from refute.language.render.text import render_condition
 from refute.language.rulebook.dumping import yaml_text
 from refute.language.rulebook.expand import expand, source_of, spelled
 from refute.language.rulebook.rule import Rule, Severity, Status, nulls_of
 from refute.language.rulebook.tolerance import STRICT, Tolerance
-from refute.language.sugar import NotNull
+from refute.language.short_forms.column_rules import AllowedValues, Patterns, References
+from refute.language.short_forms.sugar import NotNull
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

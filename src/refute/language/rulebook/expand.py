@@ -7,11 +7,20 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from refute.language.arithmetic import formula_of
-from refute.language.column_rules import AllowedValues, Patterns, References, RulePart
 from refute.language.constraint import DenialConstraint
-from refute.language.parser import RuleKind, parse_kind, parse_statement
+from refute.language.parsing.parser import RuleKind, parse_kind, parse_statement
 from refute.language.render.text import quote_bare, render_condition, render_sugar, render_text
-from refute.language.sugar import FunctionalDependency, Key, NoOverlap, NotNull, OrderRule, RowRule, Sugar, recognise
+from refute.language.short_forms.column_rules import AllowedValues, Patterns, References, RulePart
+from refute.language.short_forms.sugar import (
+    FunctionalDependency,
+    Key,
+    NoOverlap,
+    NotNull,
+    OrderRule,
+    RowRule,
+    Sugar,
+    recognise,
+)
 
 _KINDS: dict[type[Sugar], RuleKind] = {
     Key: RuleKind.UNIQUE,

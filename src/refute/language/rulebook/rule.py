@@ -10,7 +10,7 @@ from refute.language.arithmetic import all_sources
 from refute.language.conditions import And, Condition, InTable, IsNull, Matches, compared_by
 from refute.language.constraint import DenialConstraint
 from refute.language.nulls import Nulls
-from refute.language.parser import RuleKind
+from refute.language.parsing.parser import RuleKind
 from refute.language.render.english import render_english
 from refute.language.render.logic import render_logic
 from refute.language.render.text import quote_name, render_condition, render_denied, render_text

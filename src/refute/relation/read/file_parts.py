@@ -10,8 +10,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.types as pt
 
-from refute.relation.read.csv import read_header
-from refute.relation.read.csv_options import USUAL, CsvOptions
+from refute.relation.read.csv.options import USUAL, CsvOptions
+from refute.relation.read.csv.reader import read_header
 from refute.relation.read.files import joined, read_each, read_files
 from refute.relation.read.formats import FileFormat, common_format, format_of
 from refute.relation.read.schema import Schema

@@ -10,9 +10,9 @@ import pyarrow as pa
 
 from refute.errors import DataError
 from refute.faults import empty_path, missing_file, mixed_files, unmatched_glob
-from refute.relation.column_case import check_spelling
-from refute.relation.read.csv import column_type, read_csv
-from refute.relation.read.csv_options import USUAL, CsvOptions, not_csv
+from refute.relation.read.column_case import check_spelling
+from refute.relation.read.csv.options import USUAL, CsvOptions, not_csv
+from refute.relation.read.csv.reader import column_type, read_csv
 from refute.relation.read.formats import FileFormat, common_format, format_of, in_order
 from refute.relation.read.isolated import read_orc
 from refute.relation.read.json import read_json

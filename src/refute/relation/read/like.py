@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from refute.errors import DataError
-from refute.relation.read.csv_options import USUAL, CsvOptions
+from refute.relation.read.csv.options import USUAL, CsvOptions
 from refute.relation.read.files import read_files
 from refute.relation.read.formats import FileFormat, common_format
 from refute.relation.read.schema import schema_like

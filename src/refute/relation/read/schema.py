@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from refute.errors import DataError, OptionError, did_you_mean
-from refute.relation.read.csv_header import listed
-from refute.relation.read.csv_types import DAY, FEW, TIME, CsvType
+from refute.relation.read.csv.header import listed
+from refute.relation.read.csv.types import DAY, FEW, TIME, CsvType
 
 _INTEGER = r"\A[+-]?[0-9]+\z"
 _FLOAT = r"\A(?:[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?|NaN|[+-]?Infinity)\z"

@@ -10,7 +10,7 @@ from refute.display.contrast import shortened
 from refute.display.markup import size_in_script
 from refute.display.plurals import plural
 from refute.language.render import render_condition
-from refute.report.as_text import clash_cells, text_of
+from refute.report.forms.as_text import clash_cells, text_of
 from refute.report.numbers import counted, percent, some_of
 from refute.report.page.pictures import picture_of, trend
 from refute.report.result import RuleResult, Standing

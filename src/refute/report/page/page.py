@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 from refute.display import markup
 from refute.display.contrast import shortened
 from refute.display.plurals import plural
+from refute.report.forms.suspects_as_text import NOT_LOOKED_FOR
 from refute.report.numbers import counted
 from refute.report.page.cards import WORDS, Room, card_of
 from refute.report.page.suspected import shown_suspects
 from refute.report.result import RuleResult, Standing
-from refute.report.suspects_as_text import NOT_LOOKED_FOR
 from refute.version import __version__
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 from refute.display.markup import drawing
 from refute.language.form import Form
 from refute.language.operators import Operator
-from refute.language.sugar import NoOverlap, recognise
-from refute.report.as_text import said_in
+from refute.language.short_forms.sugar import NoOverlap, recognise
+from refute.report.forms.as_text import said_in
 from refute.report.page.scales import Scale, label
 
 if TYPE_CHECKING:
-    from refute.detect.scenes import Scene, ValueTally
+    from refute.detect.shown.scenes import Scene, ValueTally
     from refute.report.exhibits import Exhibits
     from refute.report.history import PastRun
     from refute.report.result import RuleResult

@@ -7,13 +7,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from refute.language.rulebook import Rule
-from refute.spark.answer.aggregates import MOST_DIFFERENCES
+from refute.spark.answer.native.aggregates import MOST_DIFFERENCES
+from refute.spark.answer.native.summary import DistinctRows
 from refute.spark.answer.pairing import Pairing
+from refute.spark.answer.referring import reads_another
 from refute.spark.answer.rows import RuleRows
 from refute.spark.answer.spread import Spread
-from refute.spark.answer.summary import DistinctRows
 from refute.spark.grid.packing import Blocks
-from refute.spark.referring import reads_another
 
 if TYPE_CHECKING:
     from refute.spark.engine import SparkEngine

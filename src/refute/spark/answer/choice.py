@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from refute.spark.answer.bound import BoundRule
-from refute.spark.answer.extremes import Extremes
-from refute.spark.answer.gather import Gather
-from refute.spark.answer.labelled import LabelledExtremes
-from refute.spark.answer.native import Aggregate, Filter, Summarise
+from refute.spark.answer.fetching.gather import Gather
+from refute.spark.answer.native.extremes import Extremes
+from refute.spark.answer.native.labelled import LabelledExtremes
+from refute.spark.answer.native.ways import Aggregate, Filter, Summarise
 from refute.spark.answer.way import Distribute, Way
 from refute.spark.budget import shown_bytes
 

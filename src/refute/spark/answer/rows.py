@@ -16,7 +16,8 @@ from refute.language.conditions import InTable
 from refute.language.form import Form
 from refute.language.rulebook import Rule
 from refute.relation.shown import shown_row
-from refute.spark.answer.single import violates, violating_rows
+from refute.spark.answer.native.single import violates, violating_rows
+from refute.spark.answer.referring import within_the_table
 from refute.spark.answer.witness import (
     Clash,
     Conditions,
@@ -30,8 +31,7 @@ from refute.spark.answer.witness import (
 )
 from refute.spark.expressions import column, condition_expression
 from refute.spark.grid.answers import Answers
-from refute.spark.referring import within_the_table
-from refute.spark.worker import ROW_COLUMN
+from refute.spark.workers.worker import ROW_COLUMN
 
 if TYPE_CHECKING:
     from refute.spark.engine import SparkEngine

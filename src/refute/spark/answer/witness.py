@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 
 from refute.detect.results import Witness
 from refute.relation.shown import shown_row
-from refute.spark.worker import RESERVED
+from refute.spark.workers.worker import RESERVED
 
 Conditions = tuple[SparkColumn, SparkColumn]  # what is true of the row `s`, and of the row `t`
 _NUMBER = RESERVED + "number"

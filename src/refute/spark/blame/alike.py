@@ -30,14 +30,14 @@ from refute.language.rulebook import Rule
 from refute.relation import Relation
 from refute.relation.arrays import row_numbers
 from refute.relation.types import Family
-from refute.spark.answer.narrowing import narrowed, widened
+from refute.spark.answer.fetching.narrowing import narrowed, widened
 from refute.spark.blame.marks import LIFT, MarkedTable
 from refute.spark.blame.shapes import BlameShape
 from refute.spark.expressions import column
 from refute.spark.source.frames import frame_of
 from refute.spark.source.keeping import Kept
 from refute.spark.source.renaming import renamed
-from refute.spark.worker import RESERVED, ROW_COLUMN
+from refute.spark.workers.worker import RESERVED, ROW_COLUMN
 
 if TYPE_CHECKING:
     from refute.spark.engine import SparkEngine

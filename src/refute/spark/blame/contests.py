@@ -18,7 +18,7 @@ from refute.language.rulebook import Rule
 from refute.spark.answer.pairing import Pairing
 from refute.spark.blame.alike import TIMES
 from refute.spark.blame.shapes import BlameShape
-from refute.spark.worker import RESERVED, ROW_COLUMN
+from refute.spark.workers.worker import RESERVED, ROW_COLUMN
 
 _GROUP, _PAIR = RESERVED + "group", RESERVED + "pair"
 _TWIN, _ALL = RESERVED + "same", RESERVED + "all"

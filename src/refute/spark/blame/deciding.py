@@ -20,12 +20,12 @@ from refute.blame.lines import by_severity, listed_reasons
 from refute.detect.local import LocalEngine
 from refute.language.rulebook import Rule
 from refute.relation.arrays import row_numbers, truths
-from refute.spark.answer.narrowing import widened
+from refute.spark.answer.fetching.narrowing import widened
 from refute.spark.blame.alike import in_order
-from refute.spark.blocks import BLOCK, PACKED, Batches, packed, tables_of
 from refute.spark.source.renaming import by_place
 from refute.spark.source.types import arrow_type
-from refute.spark.worker import ROW_COLUMN, settle
+from refute.spark.workers.blocks import BLOCK, PACKED, Batches, packed, tables_of
+from refute.spark.workers.worker import ROW_COLUMN, settle
 
 _SUSPECT, _WHY, _BOUND, _ROWS = "suspect", "why", b"bound", b"rows"
 _PIECE = 1 << 16  # rows of a cell, which may have 2 GB

@@ -11,7 +11,7 @@ from refute.language.rulebook import Rule
 from refute.spark.answer.pairing import Pairing
 from refute.spark.blame.shapes import BlameShape
 from refute.spark.source.renaming import renamed
-from refute.spark.worker import RESERVED
+from refute.spark.workers.worker import RESERVED
 
 if TYPE_CHECKING:
     from refute.spark.engine import SparkEngine

@@ -20,12 +20,12 @@ from refute.language.predicate import Row
 from refute.language.rulebook import Rule
 from refute.plan.compile import admitted_rows
 from refute.relation import Relation
+from refute.spark.answer.native.single import violates
 from refute.spark.answer.pairing import Pairing
-from refute.spark.answer.single import violates
 from refute.spark.blame.shapes import BlameShape
-from refute.spark.blocks import Batches
 from refute.spark.expressions import all_of
-from refute.spark.worker import RESERVED, ROW_COLUMN
+from refute.spark.workers.blocks import Batches
+from refute.spark.workers.worker import RESERVED, ROW_COLUMN
 
 if TYPE_CHECKING:
     from refute.spark.engine import SparkEngine

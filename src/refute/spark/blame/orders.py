@@ -21,8 +21,8 @@ from refute.spark.answer.pairing import Pairing
 from refute.spark.blame.alike import TIMES, in_order
 from refute.spark.blame.contests import SparkContest
 from refute.spark.blame.shapes import BlameShape
-from refute.spark.blocks import Batches
-from refute.spark.worker import RESERVED, ROW_COLUMN, settle
+from refute.spark.workers.blocks import Batches
+from refute.spark.workers.worker import RESERVED, ROW_COLUMN, settle
 
 _APART = RESERVED + "apart"
 _FEWEST = RESERVED + "needed"

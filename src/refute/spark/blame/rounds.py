@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from refute.spark.blame.contests import SparkContest
-from refute.spark.worker import RESERVED, ROW_COLUMN
+from refute.spark.workers.worker import RESERVED, ROW_COLUMN
 
 if TYPE_CHECKING:
     from refute.spark.engine import SparkEngine

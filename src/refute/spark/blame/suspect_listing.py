@@ -16,15 +16,15 @@ from refute.detect.local import LocalEngine
 from refute.language.rulebook import Rule
 from refute.relation.arrays import row_numbers
 from refute.spark.blame.alike import Representatives, all_columns_read, id_order, in_order
-from refute.spark.blame.cells import SparkNaming
+from refute.spark.blame.cells.cells import SparkNaming
 from refute.spark.blame.deciding import DecidedSuspects
 from refute.spark.blame.shapes import BlameShape
 from refute.spark.blame.voted import VotedBlame
 from refute.spark.expressions import quoted
-from refute.spark.marking import name_beside
+from refute.spark.shown.marking import name_beside
 from refute.spark.source.frames import frame_of
 from refute.spark.source.keeping import kept
-from refute.spark.worker import RESERVED, ROW_COLUMN
+from refute.spark.workers.worker import RESERVED, ROW_COLUMN
 
 if TYPE_CHECKING:
     from refute.spark.engine import SparkEngine

@@ -21,7 +21,7 @@ from refute.spark.blame.deciding import DecidingTask, decide, types_of
 from refute.spark.blame.orders import SparkInOrder
 from refute.spark.blame.rounds import SparkRounds
 from refute.spark.blame.voting import SUSPECT, Verdicts, Voting
-from refute.spark.worker import ROW_COLUMN
+from refute.spark.workers.worker import ROW_COLUMN
 
 if TYPE_CHECKING:
     from refute.spark.engine import SparkEngine

@@ -30,7 +30,7 @@ from refute.spark.blame.contests import NEAR, SparkContest, SparkOneValue
 from refute.spark.blame.marks import LIFT
 from refute.spark.expressions import all_of, column
 from refute.spark.source.frames import frame_of
-from refute.spark.worker import RESERVED, ROW_COLUMN
+from refute.spark.workers.worker import RESERVED, ROW_COLUMN
 
 SUSPECT = RESERVED + "suspect"
 _ALIVE, _PRIOR, _WEIGHT, _SHARE, _TRUST = (RESERVED + name for name in ("alive", "prior", "weight", "share", "trust"))

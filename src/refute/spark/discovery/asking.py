@@ -13,11 +13,11 @@ from pyspark.sql import functions as F
 from refute.discovery.evidence.counted import Evidence
 from refute.discovery.space.slots import PredicateSpace
 from refute.discovery.work import Budget
-from refute.spark.blocks import BLOCK, PACKED, Batches, packed, tables_of, unpacked
 from refute.spark.discovery.jobs import unless_expired
 from refute.spark.discovery.looking import COUNT, FIRST_PAIR, FOUND, NUMBER, read, seen_columns
 from refute.spark.discovery.projections import Lookup
 from refute.spark.discovery.scatter import SCATTERED, TASK, Scatter
+from refute.spark.workers.blocks import BLOCK, PACKED, Batches, packed, tables_of, unpacked
 
 
 class KeptBlocks:

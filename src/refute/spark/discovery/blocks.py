@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from refute.spark.blocks import BLOCK, Batches, packed, stacked
+from refute.spark.workers.blocks import BLOCK, Batches, packed, stacked
 
 
 class Packing:

@@ -21,9 +21,9 @@ from refute.discovery.space.slots import PredicateSpace
 from refute.discovery.work import Budget
 from refute.language.nulls import Nulls
 from refute.relation import Relation
-from refute.spark.blocks import BLOCK, Batches, packed, tables_of, unpacked
 from refute.spark.discovery.scatter import ALONE, FIRST, PART, SECOND, TASK
-from refute.spark.worker import settle
+from refute.spark.workers.blocks import BLOCK, Batches, packed, tables_of, unpacked
+from refute.spark.workers.worker import settle
 
 COUNT, FIRST_PAIR = "count", "first"
 NUMBER = "number"

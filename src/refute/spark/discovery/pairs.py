@@ -22,7 +22,6 @@ from refute.discovery.tuning import STANDARD, Tuning
 from refute.discovery.work import Budget
 from refute.errors import OptionError
 from refute.relation import Relation
-from refute.spark.blocks import PACKED, packed
 from refute.spark.discovery.agreeing import keys_of
 from refute.spark.discovery.asking import KeptBlocks
 from refute.spark.discovery.blocks import Packing
@@ -41,6 +40,7 @@ from refute.spark.discovery.looking import (
 from refute.spark.discovery.projections import Project, SearchProjections, column_sets
 from refute.spark.discovery.scatter import Large, Scatter
 from refute.spark.source.keeping import Kept
+from refute.spark.workers.blocks import PACKED, packed
 
 if TYPE_CHECKING:
     from refute.spark.discovery.table import SparkTable

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from refute.discovery.guided.hunting import Witnesses
 from refute.discovery.space.slots import PredicateSpace
 from refute.relation import Relation
-from refute.spark.blocks import BLOCK, Batches, tables_of, unpacked
 from refute.spark.discovery.looking import NUMBER, answer
+from refute.spark.workers.blocks import BLOCK, Batches, tables_of, unpacked
 
 Names = tuple[str, ...]
 _TIMES = "times"

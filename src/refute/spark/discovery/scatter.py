@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from refute.discovery.pairs import Chosen
 from refute.discovery.space.slots import PredicateSpace
 from refute.language.nulls import Nulls
-from refute.spark.blocks import BLOCK, Batches, packed, tables_of
 from refute.spark.discovery.agreeing import keys_of
+from refute.spark.workers.blocks import BLOCK, Batches, packed, tables_of
 
 TASK, PART = "task", "part"
 FIRST, SECOND, ALONE = range(3)  # of the two parts that meet in a task, or the only one

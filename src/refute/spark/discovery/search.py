@@ -18,11 +18,11 @@ from refute.discovery.table import LocalTable
 from refute.discovery.tuning import STANDARD, Tuning
 from refute.errors import OptionError
 from refute.language.conditions import Condition, columns_of, compared_by
-from refute.language.parser import parse_condition
+from refute.language.parsing.parser import parse_condition
 from refute.plan.method import MethodName
 from refute.relation import Family, Relation
-from refute.spark.answer.gathering import Gathering, is_too_much
-from refute.spark.answer.single import chosen_rows
+from refute.spark.answer.fetching.gathering import Gathering, is_too_much
+from refute.spark.answer.native.single import chosen_rows
 from refute.spark.budget import SparkBudget
 from refute.spark.discovery.table import SparkTable
 from refute.spark.discovery.tuning import SPARK_STANDARD, SparkTuning
@@ -35,7 +35,7 @@ from refute.spark.source.opening import open_source, session_of
 from refute.spark.source.renaming import by_code_point, renamed_condition
 from refute.spark.source.source import SparkSource
 from refute.spark.source.types import empty_relation
-from refute.spark.worker import ROW_COLUMN
+from refute.spark.workers.worker import ROW_COLUMN
 
 GATHERED = 256 << 20  # bytes of the needed columns up to which rows come to this process
 

@@ -18,8 +18,6 @@ from refute.language.form import Form
 from refute.plan.method import MethodName
 from refute.relation.shown import shown_row
 from refute.spark.answer.witness import Totals
-from refute.spark.blocks import PACKED as FOUND
-from refute.spark.blocks import Batches, unpacked
 from refute.spark.grid.division import Division
 from refute.spark.grid.packing import Blocks
 from refute.spark.grid.sending import Sending
@@ -42,7 +40,9 @@ from refute.spark.grid.tasks import (
     Survey,
 )
 from refute.spark.source.frames import frame_of
-from refute.spark.worker import ROW_COLUMN
+from refute.spark.workers.blocks import PACKED as FOUND
+from refute.spark.workers.blocks import Batches, unpacked
+from refute.spark.workers.worker import ROW_COLUMN
 
 Ints = NDArray[np.int64]
 _SEED = 7

@@ -12,12 +12,12 @@ from pyspark.sql.types import DataType, LongType
 
 from refute.language.form import Form
 from refute.relation import Relation
-from refute.spark.answer.narrowing import narrowed
-from refute.spark.blocks import PACKED
+from refute.spark.answer.fetching.narrowing import narrowed
 from refute.spark.expressions import column, operand
 from refute.spark.grid.groups import EqualityKey
 from refute.spark.grid.tasks import Pack
-from refute.spark.worker import HASHED_ID, ROW_COLUMN
+from refute.spark.workers.blocks import PACKED
+from refute.spark.workers.worker import HASHED_ID, ROW_COLUMN
 
 BLOCK_ROWS = 1 << 17
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from refute.language.predicate import Row
 from refute.spark.grid.division import DividedSide, Division
 from refute.spark.grid.shape import AS_S, AS_T, BUCKET, SELF, step_names
-from refute.spark.worker import HASHED_ID, ROW_COLUMN
+from refute.spark.workers.worker import HASHED_ID, ROW_COLUMN
 
 Ints = NDArray[np.int64]
 

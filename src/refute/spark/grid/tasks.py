@@ -20,12 +20,12 @@ from refute.language.rulebook import Rule
 from refute.plan.compile import skipped_nulls
 from refute.plan.method import MethodName
 from refute.relation import Relation
-from refute.spark.answer.narrowing import widened
-from refute.spark.blocks import BLOCK, Batches, packed, stacked, tables_of, unpacked
+from refute.spark.answer.fetching.narrowing import widened
 from refute.spark.grid.division import DividedSide, Division
 from refute.spark.grid.sending import Sending
 from refute.spark.grid.shape import GridShape
-from refute.spark.worker import ROW_COLUMN, WITNESS_COLUMNS, settle
+from refute.spark.workers.blocks import BLOCK, Batches, packed, stacked, tables_of, unpacked
+from refute.spark.workers.worker import ROW_COLUMN, WITNESS_COLUMNS, settle
 
 Ints = NDArray[np.int64]
 TASK, KIND = "task", "kind"

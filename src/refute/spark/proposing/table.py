@@ -18,7 +18,6 @@ from refute.proposing.columns import UNREAD, CodedColumn
 from refute.proposing.parts import AskedOfParts, Sum
 from refute.proposing.questions import OpenQuestion
 from refute.proposing.scores import Limits
-from refute.spark.blocks import BLOCK, packed, unpacked
 from refute.spark.budget import cores
 from refute.spark.expressions import column, quoted
 from refute.spark.proposing.tasks import (
@@ -43,6 +42,7 @@ from refute.spark.proposing.tasks import (
 from refute.spark.source.keeping import Kept
 from refute.spark.source.renaming import by_code_point, plain_names
 from refute.spark.source.types import arrow_type, empty_relation
+from refute.spark.workers.blocks import BLOCK, packed, unpacked
 
 _HASHES = 1 << 12  # by which rows find their parts
 

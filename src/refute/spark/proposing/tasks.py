@@ -18,8 +18,8 @@ from refute.proposing.parts import ANYWHERE, NUMBERS, AskedOfParts, Line, compar
 from refute.proposing.questions import OpenQuestion
 from refute.proposing.scores import Limits
 from refute.relation import Relation
-from refute.spark.blocks import BLOCK, Batches, packed, stacked, tables_of, unpacked
-from refute.spark.worker import settle
+from refute.spark.workers.blocks import BLOCK, Batches, packed, stacked, tables_of, unpacked
+from refute.spark.workers.worker import settle
 
 ROWS, TASK, NUMBER, FOUND, COUNT = "rows", "task", "number", "found", "count"
 PACKED_ROWS = f"{BLOCK} binary, {ROWS} bigint"

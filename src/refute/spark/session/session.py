@@ -133,7 +133,7 @@ def start(
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.driver.host": "127.0.0.1",
             "spark.driver.memory": memory_for_spark(),
-            "spark.python.daemon.module": "refute.spark.daemon",  # whose workers start with Refute imported
+            "spark.python.daemon.module": "refute.spark.workers.daemon",  # whose workers start with Refute imported
         }
     builder = SparkSession.builder.remote(master) if connect else SparkSession.builder.master(master)
     given = dict(settings or {})

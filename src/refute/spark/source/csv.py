@@ -15,13 +15,13 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from refute.errors import DataError
 from refute.faults import mixed_line_ends
-from refute.relation.read.csv import column_fits, is_single, read_header
-from refute.relation.read.csv_header import header_of, no_header, other_header
-from refute.relation.read.csv_options import USUAL, CsvOptions
-from refute.relation.read.csv_ragged import has_mixed_ends, with_line
-from refute.relation.read.csv_types import CsvType, narrowest
-from refute.relation.read.doubts.delimiter import check_header
-from refute.relation.read.doubts.letters import check_is_text
+from refute.relation.read.csv.delimiter import check_header
+from refute.relation.read.csv.header import header_of, no_header, other_header
+from refute.relation.read.csv.letters import check_is_text
+from refute.relation.read.csv.options import USUAL, CsvOptions
+from refute.relation.read.csv.ragged import has_mixed_ends, with_line
+from refute.relation.read.csv.reader import column_fits, is_single, read_header
+from refute.relation.read.csv.types import CsvType, narrowest
 from refute.relation.read.schema import CellType, Schema
 from refute.relation.read.unreadable import reading
 from refute.spark.expressions import quoted

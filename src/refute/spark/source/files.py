@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from refute.errors import DataError
 from refute.faults import empty_file
-from refute.relation.column_case import check_spelling
+from refute.relation.read.column_case import check_spelling
 from refute.relation.read.files import local_files
 from refute.relation.read.formats import FileFormat, common_format, format_of, in_order, is_packed
 from refute.spark.session import is_connect

@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
 from refute.faults import empty_file, without_columns
-from refute.relation.column_case import check_spelling
+from refute.relation.read.column_case import check_spelling
 from refute.relation.read.schema import Schema, without_header
 from refute.spark.expressions import quoted
 from refute.spark.session.failures import plain_failures

@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 
 from refute.spark.expressions import quoted
 from refute.spark.session.failures import plain_failures
-from refute.spark.worker import RESERVED
+from refute.spark.workers.worker import RESERVED
 
 _AT_ONCE = 20  # columns a plan is asked for: beyond 25 Spark leaves some out of its texts
 

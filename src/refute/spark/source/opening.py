@@ -16,7 +16,7 @@ from pyspark.sql.types import StructType
 
 from refute.errors import DataError
 from refute.faults import empty_file, empty_path, missing_table, without_columns
-from refute.relation.read.csv_options import USUAL, CsvOptions, not_csv
+from refute.relation.read.csv.options import USUAL, CsvOptions, not_csv
 from refute.relation.read.formats import FileFormat, format_of
 from refute.relation.read.schema import Schema, types_of_their_own
 from refute.spark.session.failures import plain_failures

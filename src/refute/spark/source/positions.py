@@ -20,7 +20,7 @@ from refute.errors import DataError
 from refute.relation.read.formats import in_order
 from refute.spark.session.failures import LAYOUT_CHANGED, plain_failures
 from refute.spark.source.frames import frame_of
-from refute.spark.worker import RESERVED
+from refute.spark.workers.worker import RESERVED
 
 FILE, BLOCK, ID, TASK, SHIFT = (RESERVED + name for name in ("file", "block", "id", "task", "shift"))
 _FILE_ROWS = 33  # bits of a running id that number the rows of a task

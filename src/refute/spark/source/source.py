@@ -37,7 +37,7 @@ from refute.spark.source.lineage import lineages_of, materialised, scanned_forma
 from refute.spark.source.positions import FileLayout, layout_of, with_positions, with_row_numbers
 from refute.spark.source.renaming import is_collated
 from refute.spark.source.types import empty_relation
-from refute.spark.worker import RESERVED, ROW_COLUMN
+from refute.spark.workers.worker import RESERVED, ROW_COLUMN
 
 _NESTED = (ArrayType, MapType, StructType, VariantType)
 _OFTEN = RESERVED + "often"

@@ -18,10 +18,10 @@ from pyspark.sql import functions as F
 from refute.errors import InferredTypesWarning
 from refute.faults import mixed_line_ends, not_utf8
 from refute.language.addresses import is_local_address, local_path
-from refute.relation.read.csv import last_cells
-from refute.relation.read.csv_ends import unclosed
-from refute.relation.read.csv_options import USUAL, CsvOptions
-from refute.relation.read.doubts.letters import SURELY_UTF8, check_encoding, named_in_vain, not_encoded
+from refute.relation.read.csv.ends import unclosed
+from refute.relation.read.csv.letters import SURELY_UTF8, check_encoding, named_in_vain, not_encoded
+from refute.relation.read.csv.options import USUAL, CsvOptions
+from refute.relation.read.csv.reader import last_cells
 from refute.relation.read.schema import CellType, Schema
 from refute.relation.read.unreadable import reading
 from refute.spark.expressions import quoted

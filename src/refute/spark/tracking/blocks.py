@@ -12,7 +12,6 @@ from pyspark.sql import functions as F
 
 from refute.discovery.evidence.counted import Evidence
 from refute.discovery.work import Budget
-from refute.spark.blocks import BLOCK, PACKED, packed, unpacked
 from refute.spark.budget import cores
 from refute.spark.discovery.blocks import Packing
 from refute.spark.discovery.jobs import unless_expired
@@ -21,6 +20,7 @@ from refute.spark.source.keeping import Kept
 from refute.spark.tracking.meeting import BlockQuestion, Met, MovedRows
 from refute.spark.tracking.rows import SparkRows
 from refute.spark.tracking.tasks import KIND, NUMBER, MeetBlocks, Stand
+from refute.spark.workers.blocks import BLOCK, PACKED, packed, unpacked
 
 _FEW_BLOCKS = 4  # which are not worth being sent to several tasks
 

@@ -31,7 +31,7 @@ from refute.spark.source.renaming import by_code_point, plain_names
 from refute.spark.source.source import SparkSource
 from refute.spark.source.types import empty_relation
 from refute.spark.tracking.tasks import NUMBER
-from refute.spark.worker import RESERVED
+from refute.spark.workers.worker import RESERVED
 
 _PLACE = RESERVED + "place"  # Spark's own number of a row: its partition, and how many came before it there
 _SHIFT = 33  # bits of it below the partition

@@ -15,10 +15,10 @@ from refute.discovery.space.slots import PredicateSpace
 from refute.discovery.work import Budget
 from refute.language.nulls import Nulls
 from refute.relation import Relation
-from refute.spark.blocks import BLOCK, Batches, packed, tables_of
 from refute.spark.discovery.looking import written
 from refute.spark.tracking.meeting import BlockQuestion, Met, MovedRows, all_met, coded_rows, met
-from refute.spark.worker import RESERVED, settle
+from refute.spark.workers.blocks import BLOCK, Batches, packed, tables_of
+from refute.spark.workers.worker import RESERVED, settle
 from refute.tracking.codes import Longs
 from refute.tracking.meeting.residual import required
 from refute.tracking.meeting.standing import BoxReading, StandIns

@@ -6,7 +6,7 @@ import numpy as np
 
 from refute.discovery.evidence.counted import Evidence
 from refute.discovery.options import Options
-from refute.discovery.space.predicates import fitted, predicate_space
+from refute.discovery.space.predicates import fitted, space_for
 from refute.discovery.space.slots import PredicateSpace
 from refute.discovery.tuning import STANDARD, Tuning
 from refute.discovery.work import Budget
@@ -24,9 +24,9 @@ from refute.spark.tracking.rows import SparkRows
 from refute.spark.tracking.searching import RowsAfter, SparkSearching
 from refute.spark.tracking.tasks import NUMBER
 from refute.tracking.codes import Longs
-from refute.tracking.judging import CountedSets, Judging
-from refute.tracking.known import KnownPoints, ascending
-from refute.tracking.maximal_boxes import Maximal
+from refute.tracking.evidence.judging import CountedSets, Judging
+from refute.tracking.evidence.known import KnownPoints, ascending
+from refute.tracking.evidence.maximal_boxes import Maximal
 from refute.tracking.meeting.cover import Cover
 from refute.tracking.meeting.residual import required, settled
 from refute.tracking.rows import TrackedRows
@@ -75,7 +75,7 @@ class SparkTracking(Judging):
         with kept() as while_searching:
             table = self._table(while_searching)
             if space is None:
-                space, self.notes = predicate_space(table, options)
+                space, self.notes = space_for(table, options)
             else:
                 space = fitted(table, space, options)
             self._begin(table, space)

@@ -18,12 +18,12 @@ from pyspark import TaskContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StringType, StructField, StructType
 
-from refute.spark.blocks import Batches
 from refute.spark.budget import cores
 from refute.spark.session.failures import plain_failures
 from refute.spark.session.warning import calm
 from refute.spark.source.renaming import by_place
 from refute.spark.source.types import arrow_type
+from refute.spark.workers.blocks import Batches
 from refute.watching.shards.tasks import BatchStep
 
 FILE = "file"

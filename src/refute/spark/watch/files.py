@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from refute.relation.read.csv_options import USUAL, CsvOptions
+from refute.relation.read.csv.options import USUAL, CsvOptions
 from refute.relation.read.files import local_files, read_files
 from refute.relation.read.formats import format_of, in_order
 from refute.relation.read.schema import Schema

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refute.discovery.space.slots import PredicateSpace, Words
-from refute.tracking.known import ascending
+from refute.tracking.evidence.known import ascending
 from refute.tracking.meeting.cover import Chosen
 from refute.tracking.meeting.groups import KeyNumbers
 from refute.tracking.meeting.residual import required

@@ -18,7 +18,7 @@ from refute.durable.shelf import Entry, Shelf
 from refute.relation.keys.encoding import Encoding
 from refute.tracking.ages import RuleAges
 from refute.tracking.codes import Longs
-from refute.tracking.known import NONE, KnownPoints, Mask, ascending, places
+from refute.tracking.evidence.known import NONE, KnownPoints, Mask, ascending, places
 from refute.tracking.meeting.cover import Chosen
 from refute.tracking.rows import TrackedRows
 from refute.tracking.tracking import Tracking

@@ -21,7 +21,7 @@ from refute.language.rulebook import Rule
 from refute.live.changes import clashes_table
 from refute.live.columns import ReadRows
 from refute.live.frame import Frame
-from refute.live.index import Batch, Found, Longs
+from refute.live.indexes.index import Batch, Found, Longs
 from refute.live.rows import Rows, Segment
 from refute.live.state import ALL, NOTHING, NOTHING_FOUND, Change, State
 from refute.live.store import Passing

@@ -1,0 +1,1 @@
+"""Which cells of suspects are wrong, and what they should say."""

@@ -1,0 +1,1 @@
+"""What is shown of a table in memory beside answers: clashes, marked rows, excerpts, scenes and suspects."""

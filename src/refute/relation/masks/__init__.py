@@ -1,0 +1,1 @@
+"""Which rows meet predicates and conditions about one row, exact across types."""

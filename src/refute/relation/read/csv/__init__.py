@@ -1,0 +1,1 @@
+"""CSV files: how they are written, what may be wrong with them, and which types their columns get."""

@@ -1,0 +1,103 @@
+"""Column names of CSV files: what a header may look like, whoever reads the rows below it."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from refute.errors import DataError
+from refute.relation.read.csv.letters import named_in_vain, wide_letters
+from refute.relation.read.csv.options import USUAL, CsvOptions
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The names of the columns of a file, and the lines that they were read from."""
+
+    names: tuple[str, ...]
+    text: str
+
+
+def header_of(lines: Iterable[str], delimiter: str, file: str, options: CsvOptions = USUAL) -> Header:
+    """The header, from the first line that is not empty on; raises DataError where there is none."""
+    delimiter, quote = options.separates(delimiter), options.quote
+    rules = {"quoting": csv.QUOTE_NONE} if quote is None else {"quotechar": quote}
+    taken: list[str] = []
+    try:
+        for cells in csv.reader(_kept(lines, taken), delimiter=delimiter, **rules):
+            if cells:
+                _check_header(cells, taken, options, file)
+                return Header(column_names(cells, file), "".join(taken))
+    except csv.Error as error:
+        most = csv.field_size_limit()
+        message = (
+            f"The header of {file!r} has a name of more than {most:,} characters. Perhaps a quote is never closed."
+        )
+        raise DataError(message, path=file, most=most) from error
+    raise no_header(file)
+
+
+def _kept(lines: Iterable[str], taken: list[str]) -> Iterator[str]:
+    """The lines, each put into a list as it is taken."""
+    for line in lines:
+        taken.append(line)
+        yield line
+
+
+def _check_header(cells: Sequence[str], taken: Sequence[str], options: CsvOptions, file: str) -> None:
+    """Raises DataError for a header of another encoding, or whose last quote is never closed."""
+    if any("\0" in cell for cell in cells):
+        raise wide_letters(file)
+    if not options.is_utf8 and cells[0].startswith(codecs.BOM_UTF8.decode(options.encoding, "replace")):
+        raise named_in_vain(file, options.encoding, f"{file!r} begins with the mark of UTF-8")
+    quote = options.quote
+    if quote is None or not any(end in cells[-1] for end in "\r\n"):
+        return
+    written = quote + cells[-1].replace(quote, quote * 2)
+    if "".join(taken).endswith(written):
+        opens = sum(line.count("\n") for line in taken) - written.count("\n") + 1
+        raise _unclosed(file, opens)
+
+
+def _unclosed(file: str, line: int) -> DataError:
+    return DataError(
+        f"{file}:{line}: A quote that opens in the header is never closed. Close it, or choose another quote "
+        "character, or none, with the options for CSV.",
+        path=file,
+        line=line,
+    )
+
+
+def column_names(header: Sequence[str | None], file: str) -> tuple[str, ...]:
+    """The names of the columns; one without a name is `_c` and its number. Raises DataError where two are equal."""
+    names = tuple(name or f"_c{position}" for position, name in enumerate(header))
+    if len(set(names)) < len(names):
+        twice = next(name for name, often in Counter(names).items() if often > 1)
+        message = f"The header of {file!r} has more than one column {twice!r}. Rename one of them."
+        raise DataError(message, column=twice, path=file)
+    return names
+
+
+def listed(names: Sequence[str], most: int = 20) -> str:
+    """The names with commas; of many only the first."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def no_header(file: str) -> DataError:
+    """The error for a file without even a header."""
+    return DataError(f"{file!r} is empty: a CSV file begins with a line of column names.", path=file)
+
+
+def other_header(file: str, names: Sequence[str], first: str, expected: Sequence[str]) -> DataError:
+    """The error for files that do not have the same columns."""
+    return DataError(
+        f"The columns of {file!r} ({listed(names)}) are not those of {first!r} ({listed(expected)}). "
+        "Files that are read together need the same header.",
+        path=file,
+        columns=tuple(names),
+        expected=tuple(expected),
+    )

@@ -1,0 +1,1 @@
+"""A report as text, JSON, JUnit XML and a table."""

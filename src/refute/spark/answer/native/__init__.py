@@ -1,0 +1,1 @@
+"""Ways that Spark goes by itself, without a Python worker."""

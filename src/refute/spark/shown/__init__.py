@@ -1,0 +1,1 @@
+"""What is shown of a Spark table beside answers: clashes, marked rows, excerpts and scenes."""

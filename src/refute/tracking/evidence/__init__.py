@@ -1,0 +1,1 @@
+"""What is known of pairs of rows that come and go, and what follows from it."""
