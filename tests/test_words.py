@@ -216,7 +216,7 @@ def faults_of(node: ast.expr) -> Iterator[str]:
 
 def messages() -> Iterator[tuple[str, ast.expr]]:
     """Errors, warnings, mistakes in rule files and what finds them, reasons, and notes, with their places."""
-    makers = ERRORS | {"RuleMistake", "UsageError", "BadParameter", "ClickException", "warn"}
+    makers = ERRORS | {"RuleMistake", "UsageError", "BadParameter", "ClickException", "warn", "kind", "ValueError"}
     seconds = {"unreadable", "unwritable", "mixed_files", "_fail", "fail"}
     for name, tree in TREES.items():
         for node in ast.walk(tree):
@@ -246,8 +246,10 @@ def _listed(node: ast.expr) -> Iterator[ast.expr]:
     match node:
         case ast.List() | ast.Tuple():
             yield from node.elts
-        case ast.ListComp():
+        case ast.ListComp() | ast.GeneratorExp():
             yield node.elt
+        case ast.Call(func=ast.Name("tuple" | "list"), args=[inner]):
+            yield from _listed(inner)
         case _:
             yield node
 

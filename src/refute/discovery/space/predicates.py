@@ -47,7 +47,7 @@ def space_for(table: SearchedTable, options: Options) -> tuple[PredicateSpace, t
     space = predicate_space({name: table.type_of(name) for name in subjects.columns}, subjects, options)
     nulls = {name: table.null_count(name) for name in subjects.columns}
     empty = {name for name, count in nulls.items() if table.n_rows and count == table.n_rows}
-    notes += tuple(f"column {name!r} was left out: it holds no values" for name in subjects.columns if name in empty)
+    notes += tuple(f"Column {name!r} was left out: it holds no values." for name in subjects.columns if name in empty)
     held = PredicateSpace(tuple(slot for slot in space.slots if empty.isdisjoint(slot.columns)))
     narrow = held.narrowed({name for name, count in nulls.items() if not count})
     return both_ways(narrow) if options.counts_pairs else narrow, notes
