@@ -116,7 +116,7 @@ def test_a_monitor_watches_rows_and_refuses_what_refers_elsewhere(book: rf.RuleB
     monitor.insert(ROWS)
     assert monitor.counts == {"zip": 2, "status": 1, "there[zip]": 1, "there[status]": 1, "pairs": 0}
     assert monitor.delete([1]).n_removed["zip"] == 1
-    with pytest.raises(OptionError, match="'known' refers to another table, which may change unseen"):
+    with pytest.raises(OptionError, match="'known' refers to another table, which may change unnoticed"):
         rf.Monitor(book)
     with pytest.raises(OptionError, match="refers to another table"):
         monitor.add([book["known"]])
@@ -149,7 +149,7 @@ def test_formats_that_cannot_express_a_kind_say_so(book: rf.RuleBook, format: st
         ({"one_of": {"n": list(range(2000))}}, "a rule may list at most 1,000. Put them into a file"),
         ({"references": "n"}, "'n' is not a reference. Write customer_id -> customers.csv(id)"),
         ({"references": "n, m -> cities.csv(id)"}, "compares 2 columns with 1"),
-        ({"row": "zip matches 'a'"}, "what 'zip' matches goes into another rule"),
+        ({"row": "zip matches 'a'"}, "Put the pattern of 'zip' into another rule"),
     ],
 )
 def test_mistakes_are_explained(kind: dict[str, Any], problem: str) -> None:

@@ -62,7 +62,7 @@ def test_a_python_that_executors_cannot_run_is_named_with_its_path() -> None:
 
 def test_an_error_of_a_python_worker_is_its_last_line() -> None:
     assert told(TRACE.replace("LAST", "ZeroDivisionError: division by zero")) == (
-        "Spark failed on 't': division by zero"
+        "Spark failed on 't': division by zero."
     )
 
 
@@ -82,7 +82,7 @@ def test_the_worker_that_lacks_most_is_told_and_so_is_another_version() -> None:
     assert sentence([complete]) is None
     said = sentence([complete, partly, old, bare])
     assert said is not None
-    assert "(/usr/bin/python3, version 3.11.2, on c) lacks refute and numba; install" in said
+    assert "(/usr/bin/python3, version 3.11.2, on c) lacks refute and numba. Install" in said
     assert "has refute 0.0.1, and this process has" in (sentence([complete, old]) or "")
 
 

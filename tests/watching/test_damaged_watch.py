@@ -116,7 +116,7 @@ def test_a_history_that_is_damaged_is_named_with_the_line(tmp_path: Path, harm: 
     opened(tmp_path).close()
     assert path.read_bytes() == b"".join([lines[0], lines[2]])
     path.unlink()
-    with pytest.warns(RuntimeWarning, match=r"batches\.jsonl is missing; it starts again with the last batch"):
+    with pytest.warns(RuntimeWarning, match=r"batches\.jsonl is missing\. It starts again with the last batch"):
         opened(tmp_path).close()
     assert path.read_bytes() == lines[2]
 

@@ -281,7 +281,7 @@ def refuse_other_tables(rules: Iterable[Rule], owner: str) -> None:
     for rule in rules:
         if rule.kind is RuleKind.REFERENCES:
             raise OptionError(
-                f"Rule {rule.name!r} refers to another table, which may change unseen, so a {owner} cannot keep it "
+                f"Rule {rule.name!r} refers to another table, which may change unnoticed, so a {owner} cannot keep it "
                 "current. Leave it to refute.check.",
                 rule=rule.name,
             )

@@ -60,7 +60,9 @@ def command(options: SharedOptions, page: Path, engine: str) -> Exit:
     With --engine auto, rules are checked on Spark where it is installed, and otherwise in this process.
     """
     if str(page) == "-":
-        raise OptionError("--html -: Stdout has the story. Name a file.", option="--html", value="-")
+        raise OptionError(
+            "--html - cannot be used here, as stdout has the story. Name a file.", option="--html", value="-"
+        )
     require_apart([Place(str(page), "--html")], [("the sample", str(TABLE)), ("its rules", str(RULES))])
     warnings.simplefilter("ignore", InferredTypesWarning)  # the sample's types are known to be right
     propose, starting = refute.propose, _begun(options, engine)  # Spark starts while rules are proposed

@@ -181,7 +181,7 @@ def named_rows(keys: Any, schema: pa.Schema, key: Sequence[str]) -> pa.Table | L
     column = key_table(keys, pa.schema([("number", pa.int64())]), ["number"]).column(0)
     if column.null_count:
         raise DataError(
-            "The number of a row is null; rows are numbered from 0, in the order in which they came.",
+            "The number of a row is null. Rows are numbered from 0, in the order in which they came.",
             count=int(column.null_count),
         )
     return np.asarray(column.to_numpy())

@@ -98,7 +98,7 @@ class History:
         if not self.folder.exists():
             return []
         if not self.folder.is_dir():
-            raise DataError(f"{self.folder}: it is a file, and a history is a folder.", path=str(self.folder))
+            raise DataError(f"{self.folder} is a file, and a history is a folder.", path=str(self.folder))
         names = sorted(
             file for file in self.folder.iterdir() if file.suffix == _SUFFIX and not file.name.startswith(".")
         )

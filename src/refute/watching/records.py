@@ -100,7 +100,7 @@ class BatchHistory:
         """
         if records > 1 and not self._path.exists():
             warnings.warn(
-                f"{self._path} is missing; it starts again with the last batch.", RuntimeWarning, stacklevel=2
+                f"{self._path} is missing. It starts again with the last batch.", RuntimeWarning, stacklevel=2
             )
         known = read_history(self._path)
         newest = [] if last is None else [BatchRecord.of(last)]

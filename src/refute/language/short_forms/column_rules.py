@@ -127,7 +127,7 @@ def _link(text: str, names_of: NamesOf) -> InTable:
     names = names_of(own) if arrow else columns
     if len(names) != len(columns):
         raise RuleError(
-            f"{text.strip()!r} compares {len(names)} columns with {len(columns)}. Name as many on both sides.",
+            f"{text.strip()!r} compares {len(names)} columns with {len(columns)}. Name the same number on both sides.",
             columns=names,
         )
     return InTable(names, found["path"], columns)

@@ -104,6 +104,6 @@ def refuse_references(rules: Sequence[Rule]) -> None:
         if reads_another(rule):
             raise EngineError(
                 f"Rule {rule.name!r} refers to another table, and suspects of such rules are found in process "
-                "only (engine='local'); on Spark, list its violations instead: every row in them is to blame.",
+                "only (engine='local'). On Spark, list its violations instead: every row in them is to blame.",
                 rule=rule.name,
             )

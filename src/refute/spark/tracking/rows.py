@@ -88,7 +88,7 @@ class SparkRows(State):
         """Changes all that a change concerns. Where that fails, or is interrupted, all is as it was."""
         if self.next_slot + change.table.num_rows > _MOST:
             raise DataError(
-                f"A tracker on Spark numbers at most {_MOST:,} rows, those that went included. Make a new one.",
+                f"A tracker on Spark numbers at most {_MOST:,} rows, deleted ones included. Start a new one.",
                 count=_MOST,
             )
         super().carry_out(change)

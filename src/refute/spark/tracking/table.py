@@ -109,7 +109,7 @@ def _run(table: Any, key: Sequence[str], job: Callable[[], _Found]) -> _Found:
     """What a job on a DataFrame gives, which ends when this process is interrupted."""
     if not key:
         raise OptionError(
-            "Rows of a Spark table have no order to be numbered by. Give key= to track one.", option="key"
+            "The rows of a Spark table have no order, so they cannot be numbered. Give key=.", option="key"
         )
     session = session_of(table)
     with calm(), plain_failures("the DataFrame"):

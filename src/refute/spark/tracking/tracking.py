@@ -216,7 +216,7 @@ class SparkTracking(Judging):
         if self.n_alive > self._sizes.here_rows:
             raise OptionError(
                 f"This needs all rows in this process, and a table of {self.n_alive:,} rows is too large for that. "
-                "Measure by g1.",
+                "Use measure='g1'.",
                 count=self.n_alive,
             )
         rows = self._held.now(self._moment.gone, (self._moment.came, self._moment.coming)).toArrow().sort_by(NUMBER)
