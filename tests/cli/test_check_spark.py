@@ -156,7 +156,7 @@ def test_whatever_is_wrong_with_the_data_is_one_message(tmp_path: Path, capsys: 
         ((data, CLASH, "--key", "idd"), "no key column 'idd'"),
         ((data, CLASH, "--schema", "zip string"), "is Parquet, which has its own schema"),
         ((" ", CLASH), "The path is empty"),
-        (("no_such_table", CLASH), "there is no file, folder or table 'no_such_table'"),
+        (("no_such_table", CLASH), "There is no file, folder or table 'no_such_table'"),
     ):
         assert told in failure(capsys, *arguments)
 

@@ -64,7 +64,7 @@ def test_an_interrupted_command_tells_what_was_committed(
     with monkeypatch.context() as patched:
         patched.setattr(rf.Watch, "follow", interrupted)
         assert run(common) == Exit.FAILED  # as nothing has been checked
-        assert capfd.readouterr().err == "refute: interrupted\n"
+        assert capfd.readouterr().err == "refute: Interrupted.\n"
         (source / "a.csv").write_text("id,zip,city\n1,10115,Berlin\n2,10115,Bernau\n")
         assert run(common) == Exit.ERROR
         assert "zip_fixes_city: 2 new, 0 resolved, 2 open" in capfd.readouterr().out

@@ -58,7 +58,7 @@ def test_a_glob_reads_files_in_order_of_name_and_widens_types(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("name", "content", "expected"),
     [
-        ("none.csv", None, "there is no file"),
+        ("none.csv", None, "There is no file"),
         ("*.csv", None, "No file matches"),
         ("t.csv", "a,b\n1\n", "t.csv:2: This row has 1 cell instead of 2: '1'"),
         ("empty.csv", "", "is empty"),

@@ -163,7 +163,7 @@ def test_json_that_is_not_one_object_a_line_is_refused(tmp_path: Path) -> None:
         with pytest.raises(DataError, match=words):
             read_local(paths[name])
     for name in ("lists", "half", "null", "bytes"):
-        with pytest.raises(DataError, match=r"cannot read '.*json'"):
+        with pytest.raises(DataError, match=r"Cannot read '.*json'"):
             rf.count(str(paths[name]), "unique(a)", engine="local", schema="a string")
 
 

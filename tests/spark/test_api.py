@@ -230,7 +230,7 @@ def test_a_column_that_spark_cannot_hold_exactly_is_named(spark: SparkSession) -
 
 def test_a_pandas_frame_without_a_type_is_told_as_in_process(spark: SparkSession) -> None:
     mixed = pandas.DataFrame({"a": [1, "x"]})
-    with pytest.raises(rf.errors.SchemaError, match="column 'a' has no single type"):
+    with pytest.raises(rf.errors.SchemaError, match="Column 'a' has no single type"):
         rf.count(mixed, "not (s.a = t.a)", engine="spark")
 
 

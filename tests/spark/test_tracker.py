@@ -159,7 +159,7 @@ def test_few_rows_come_to_this_process(spark: SparkSession) -> None:
     assert isinstance(found.table(), pa.Table)
     assert not any("stay on Spark" in note for note in found.notes)
     assert found.insert(frame_of(pa.table({"id": [4], "x": [3]}), spark)).n_removed == 0
-    with pytest.raises(OptionError, match="give key="):
+    with pytest.raises(OptionError, match="Give key="):
         rf.Tracker(frame_of(table, spark))
 
 

@@ -105,7 +105,7 @@ def test_rows_on_the_executors_give_the_same(spark_kind: SparkSession, tmp_path:
         assert watch.batches[-1].where == "driver"
         check_all(watch, rows + rows_of(2), rules[:2])
     put(source, 3, [*rows_of(3), rows_of(1)[0]])
-    with pytest.raises(DataError, match="rows with these keys already exist: id = 100"):
+    with pytest.raises(DataError, match="Rows with these keys already exist: id = 100"):
         rf.watch(stream, state=state, once=True, driver_bytes=0).await_termination()
     check_all(rf.Watch(state), rows + rows_of(2), rules[:2])
 
@@ -115,7 +115,7 @@ def test_what_a_batch_raises_ends_the_stream_and_is_raised(spark_kind: SparkSess
     put(source, 0, rows_of(0))
     put(source, 1, rows_of(0))
     first = rf.watch(stream_of(spark_kind, source), RULES, state=state, key="id", once=True)
-    with pytest.raises(DataError, match="rows with these keys already exist: id = 0"):
+    with pytest.raises(DataError, match="Rows with these keys already exist: id = 0"):
         first.await_termination()
     assert [one.batch for one in first.batches] == [0]
     with pytest.raises(SchemaError, match="There is no column 'city'"):

@@ -74,7 +74,7 @@ def test_a_state_and_a_checkpoint_of_different_moments_are_refused(spark: SparkS
     put(source, 2, rows_of(2))
     with pytest.raises(DataError, match=r"does not have batch 1 as .* took it: they are from different moments"):
         watched(spark, source, state)
-    with pytest.raises(DataError, match=r"batch 1 has been taken by Spark, but .* stopped after batch 0"):
+    with pytest.raises(DataError, match=r"Batch 1 has been taken by Spark, but .* stopped after batch 0"):
         watched(spark, source, copy)
     exchanged(state, copy)
     assert watched(spark, source, state) == [0, 1, 2]
