@@ -22,16 +22,10 @@ OWN_TOKENS = re.compile(
     r"""['"`{(]|--\w|\w+=|\w+\(\)|(keyColumns|dbt|not_null|blame|budget|memory|operators|threads)\b"""
 )
 # A sentence ends, or a hint follows that ends one, or what another program said, or the rule's text with a mark below.
-ENDS = re.compile(r"""[.?!)]$|\.\{\}$|[.?!]["'`]$|\n\{\}$""")
-SAYING = (
-    "ended",
-    "did_you_mean",
-    "csv_advice",
-    "remedy",
-    "not_json",
-    "explained",
-)  # calls that give the end of a sentence, or whole ones
-WHOLE = {  # names of what is a whole sentence, or several, wherever a message shows it
+ENDS = re.compile(r"""[.?!]$|\.\{\}$|[.?!]["'`]$|\n\{\}$""")
+# Calls that give the end of a sentence, or whole ones.
+SAYING = ("ended", "did_you_mean", "csv_advice", "remedy", "not_json", "explained")
+WHOLE = {  # names of what is a whole sentence, or several, wherever a message ends with it
     "error",
     "hint",
     "reason",
@@ -47,8 +41,6 @@ WHOLE = {  # names of what is a whole sentence, or several, wherever a message s
     "_LIKE",
     "_FORMS",
     "_CASTS",
-    "out",
-    "more",
     "what",
     "way_out",
 }
@@ -206,6 +198,8 @@ def faults_of(node: ast.expr) -> Iterator[str]:
         return
     if not (text[0].isupper() or OWN_TOKENS.match(text)):
         yield f"{text!r} begins in lower case"
+    if re.match(r"((--[\w-]+ )?\{\}|\{\}:\{\}|--[\w-]+ \{\}:\{\}): [a-z]", text):
+        yield f"{text!r} goes on in lower case behind a place"
     last = node.values[-1] if isinstance(node, ast.JoinedStr) else None
     whole = isinstance(last, ast.FormattedValue) and _is_whole(last.value)
     if not (ENDS.search(text) or whole):
