@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
 import refute
+from refute.cli.ending import Ending
 from refute.cli.exits import Exit
 from refute.cli.options import SharedOptions, shared
 from refute.cli.output.again import again
 from refute.cli.output.apart import require_apart
 from refute.cli.output.places import Place, as_file, on_spark_alone, require_all, require_new
 from refute.cli.output.progress import following, waiting
-from refute.cli.source import open_data, persist_option, reading_options
+from refute.cli.source import Opened, open_data, persist_option, reading_options
 from refute.cli.terminal import say
 from refute.display import in_one_line
 
 if TYPE_CHECKING:
     from refute.discovery import CompleteDiscovery, Discovered
+    from refute.language.rulebook.commented import RuleFile
     from refute.proposing.result import Proposal, Proposals
 
 _SHOWN = 20
@@ -140,32 +144,42 @@ def command(
         **opened.reading,
     }
     found: refute.Discovery
-    with following("Discovering" if complete else "Proposing", options.quiet) as follow:
-        if complete:
-            found = refute.discover(
-                opened.table, nulls=options.nulls or "sql", progress=follow, **of_complete, **common
-            )
-            text = describe(data, found, top)
-        else:
-            found = refute.propose(opened.table, max_left=max_left, seed=seed, progress=follow, **common)
-            text = describe_proposals(data, found, top, tendencies=tendencies)
-    given = any(place is not None and place.is_stdout for place in (out, html_file))
-    if not options.quiet and not given:
-        say(text)
-        if out is None and len(found):
-            say(f"Next: {again('--out', 'rules.yaml')}   (the rules as a file, to edit and to check)")
-    if html_file is not None:
-        html_file.write(found.to_html(name=data), opened)
-    if out is not None and not len(found) + len(found.almost):
-        say(f"No rule was found, so {in_one_line(out.text)} was not written.", err=True)
-        return Exit.PARTIAL
-    if out is not None:
-        out.write(found.to_yaml(), opened)
-        if not options.quiet and not out.is_stdout:
-            written = counted_rules(len(found) + len(found.almost), "proposed rule")
-            say(f"Wrote {written} to {in_one_line(out.text)}.", err=True)
-            say_next(out)
-    return Exit.PARTIAL if found.partial else Exit.HOLDS
+    text: Callable[[], str]
+    with Ending(time_limit) as ending:
+        with following("Discovering" if complete else "Proposing", options.quiet) as follow:
+            common["progress"] = ending.following(follow)
+            if complete:
+                every = refute.discover(opened.table, nulls=options.nulls or "sql", **of_complete, **common)
+                found, text = every, partial(describe, data, every, top, ending.in_time)
+            else:
+                some = refute.propose(opened.table, max_left=max_left, seed=seed, **common)
+                found, text = some, partial(describe_proposals, data, some, top, tendencies=tendencies)
+            ending.begin(found.seconds)
+        given = any(place is not None and place.is_stdout for place in (out, html_file))
+        if not options.quiet and not given:
+            said = text()
+            with ending.printing():
+                say(said)
+                if out is None and len(found):
+                    say(f"Next: {again('--out', 'rules.yaml')}   (the rules as a file, to edit and to check)")
+        if html_file is not None:
+            html_file.write(found.to_html(name=data), opened)
+        if out is not None and not len(found) + len(found.almost):
+            say(f"No rule was found, so {in_one_line(out.text)} was not written.", err=True)
+            return Exit.PARTIAL
+        if out is not None:
+            write_rules(ending.rule_file(found, *found.headline), out, opened, options)
+    return Exit.PARTIAL if found.partial or ending.is_cut else Exit.HOLDS
+
+
+def write_rules(file: RuleFile, out: Place, opened: Opened, options: SharedOptions) -> None:
+    """Write a file of proposed rules, and say how many, and how they are checked on the same data."""
+    out.write(file.text, opened)
+    if options.quiet or out.is_stdout:
+        return
+    cut = ", and stopped before the others" if file.is_cut else ""
+    say(f"Wrote {counted_rules(file.entries, 'proposed rule')} to {in_one_line(out.text)}{cut}.", err=True)
+    say_next(out)
 
 
 def say_next(rules: Place) -> None:
@@ -191,12 +205,15 @@ def _require_fitting(complete: bool, options: SharedOptions) -> None:
         raise click.UsageError("--nulls equal needs --complete: proposals take no account of rows with nulls.")
 
 
-def describe(name: str, found: CompleteDiscovery, top: int) -> str:
+def describe(
+    name: str, found: CompleteDiscovery, top: int, in_time: Callable[[Iterable[Discovered]], Iterable[Discovered]]
+) -> str:
     """The best rules as text, then those that a few pairs break, then what was not searched."""
-    shown = found.top(top)
+    shown = [_line(rule) for rule in in_time(found.each(top))]
     best = f", {_best(len(shown))}" if shown else ""
-    lines = [f"{name}: {counted_rules(len(found))} in {found.seconds:.1f} s{best}"]
-    lines += [_line(rule) for rule in shown]
+    lines = [f"{name}: {counted_rules(len(found))} in {found.seconds:.1f} s{best}", *shown]
+    if len(shown) < min(top, len(found)):
+        lines.append("Note: More rules were found than could be shown in time.")
     if found.almost:
         lines += ["", "Broken by a few pairs only, the fewest rows to blame first:"]
         lines += [_line(rule) for rule in found.almost[:top]]

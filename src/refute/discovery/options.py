@@ -15,6 +15,7 @@ from refute.language.nulls import Nulls
 from refute.language.operators import Operator
 
 Member = TypeVar("Member", bound=Enum)
+DONE = "done"  # the last phase of a search, in which there is nothing left but to give what was found
 
 
 class SearchMethod(Enum):

@@ -13,7 +13,7 @@ from refute.discovery.evidence.counted import Counts, Evidence
 from refute.discovery.evidence.unordered import UnorderedPairs
 from refute.discovery.inversion.minimal import lengths, minimal
 from refute.discovery.methods import searched
-from refute.discovery.options import Measure, Options, options_of
+from refute.discovery.options import DONE, Measure, Options, options_of
 from refute.discovery.pairs import Pairs
 from refute.discovery.result.almost import Almost, as_violations
 from refute.discovery.result.discovery import CompleteDiscovery
@@ -163,7 +163,7 @@ class _Search:
         found, order = self._ranks(pairs, boxes)
         boxes = boxes[order]
         violations, errors = self._extent(pairs, outcome, boxes)
-        self._budget.report("done", verified=len(boxes))
+        self._budget.report(DONE, verified=len(boxes))
         if not outcome.complete:
             self._notes.append("The search was stopped: rules not yet verified on all rows are missing.")
         if self._options.max_predicates is not None:

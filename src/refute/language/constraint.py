@@ -26,7 +26,7 @@ class DenialConstraint:
     def __post_init__(self) -> None:
         if not self.predicates:
             raise ValueError("A denial constraint needs at least one predicate.")
-        if self.rows == {Row.T}:
+        if self.predicates[0].left.row is Row.T and self.rows == {Row.T}:
             object.__setattr__(self, "predicates", tuple(predicate.swapped() for predicate in self.predicates))
 
     @property
@@ -37,7 +37,8 @@ class DenialConstraint:
     @property
     def is_single_row(self) -> bool:
         """Whether a violation is one row rather than a pair."""
-        return len(self.rows) == 1
+        row = self.predicates[0].left.row
+        return all(one.left.row is row and not one.is_two_row for one in self.predicates)
 
     @property
     def columns(self) -> tuple[str, ...]:

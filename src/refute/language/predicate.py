@@ -102,12 +102,13 @@ class Predicate:
     @property
     def rows(self) -> frozenset[Row]:
         """The row variables it mentions."""
-        return frozenset(column.row for column in self.columns)
+        right = self.right
+        return frozenset((self.left.row, right.row) if isinstance(right, Column) else (self.left.row,))
 
     @property
     def is_two_row(self) -> bool:
         """Whether it compares the two rows with each other."""
-        return len(self.rows) == 2
+        return isinstance(self.right, Column) and self.right.row is not self.left.row
 
     @property
     def is_cross_column(self) -> bool:

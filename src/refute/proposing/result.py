@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol
@@ -14,7 +14,8 @@ from refute.discovery.result.discovery import Discovered, Discovery
 from refute.display.markup import table_part
 from refute.language.constraint import DenialConstraint
 from refute.language.rulebook import Dataset, Entry, Rule, RuleBook, Status, Tolerance
-from refute.language.rulebook.naming import distinct
+from refute.language.rulebook.commented import Remarked
+from refute.language.rulebook.naming import DistinctNames
 from refute.proposing.candidates import Candidate
 from refute.proposing.following import Head
 from refute.proposing.scores import Figures
@@ -176,6 +177,10 @@ class Proposals(Discovery):
         """The n best rules."""
         return self.rules[:n]
 
+    def each(self, n: int | None = None) -> Iterator[Proposal]:
+        """The n best rules (all of them by default)."""
+        return iter(self.rules[:n])
+
     def __len__(self) -> int:
         return len(self.heads.rules)
 
@@ -184,28 +189,31 @@ class Proposals(Discovery):
 
     def book(self, n: int | None = None) -> RuleBook:
         """The n best rules (all by default), each with the tolerance that lets today's rows pass, and no more."""
-        chosen = self.rules if n is None else self.top(n)
-        parts = [(one, part) for one in chosen for part in self._parts(one)]
-        names = distinct(part.name for _, part in parts)
-        written = tuple(
-            self._written(part, part.entry(name, _together(one)))
-            for (one, part), name in zip(parts, names, strict=True)
-        )
-        book = RuleBook(tuple(rule for entry in written for rule in entry.rules()), written, Dataset())
-        return book if self.where is None else book.only_where(self.where, self.table.n_rows)
+        written = tuple(entry for _, several in self.written(n) for entry, _ in several)
+        return RuleBook(tuple(rule for entry in written for rule in entry.rules()), written, self.dataset)
 
-    def remarks(self, n: int | None = None) -> list[list[str]]:
-        """What speaks for each, and the rules that stand under it, of which the most general one is written."""
-        chosen = self.rules if n is None else self.top(n)
-        under = [[f"with it: {one.text}" for one in rule.members if not _together(rule)] for rule in chosen]
-        said = [[f"When proposed: {rule.evidence}.", *lines] for rule, lines in zip(chosen, under, strict=True)]
-        return [lines for rule, lines in zip(chosen, said, strict=True) for _ in self._parts(rule)]
+    @property
+    def dataset(self) -> Dataset:
+        """The settings of the book of its rules."""
+        return Dataset()
 
-    def _written(self, part: Candidate, entry: Entry) -> Entry:
+    def written(self, n: int | None = None, *, as_ranked: bool = True) -> Iterator[tuple[Proposal, list[Remarked]]]:
+        """The rules with their entries in the book, made as they are asked for: above each what speaks for it, and the
+        rules that stand under it, of which the most general one is written."""
+        names = DistinctNames()
+        for rule in self.each(n):
+            under = () if _together(rule) else tuple(f"with it: {one.text}" for one in rule.members)
+            remarks = [f"When proposed: {rule.evidence}.", *under]
+            entries = [self._written(part, names.of(part.name), rule) for part in self._parts(rule)]
+            yield rule, [(entry, remarks) for entry in entries]
+
+    def _written(self, part: Candidate, name: str, rule: Proposal) -> Entry:
         """The entry as it is written. Several rules in one entry have sentences of their own."""
+        entry = part.entry(name, _together(rule))
         rules = entry.rules()
         said = part.sentence if len(rules) == 1 else ""
-        return replace(entry, tolerance=self.table.tolerance(rules), description=said, status=Status.PROPOSED)
+        entry = replace(entry, tolerance=self.table.tolerance(rules), description=said, status=Status.PROPOSED)
+        return entry if self.where is None else entry.only_where(self.where, self.table.n_rows)
 
     def _parts(self, proposal: Proposal) -> tuple[Candidate, ...]:
         """The candidate, or what it stands for where each part must be given a tolerance of its own."""

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from refute.discovery.options import Options
+from refute.discovery.options import DONE, Options
 from refute.discovery.work import Budget, Crew
 from refute.display import in_one_line
 from refute.faults import unknown_column
@@ -69,7 +69,10 @@ def search_heads(
     except KeyboardInterrupt:  # where no kernel runs
         search.complete = False
     n_rows, complete = search.relation.n_rows, search.complete
-    return heads_of(search.found, n_rows, search.shapes, limits, notes, watch, complete=complete)
+    listing = partial(heads_of, search.found, n_rows, search.shapes, limits, notes, watch, complete=complete)
+    heads = budget.finished(listing)
+    budget.report(DONE)
+    return heads
 
 
 def unread_note(relation: Relation, names: Iterable[str]) -> list[str]:

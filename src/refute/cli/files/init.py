@@ -7,7 +7,8 @@ from typing import Any
 import click
 
 import refute
-from refute.cli.discover import counted_rules, say_next
+from refute.cli.discover import counted_rules, write_rules
+from refute.cli.ending import Ending
 from refute.cli.exits import Exit
 from refute.cli.options import SharedOptions, shared
 from refute.cli.output.apart import require_apart
@@ -71,27 +72,27 @@ def command(
     with waiting("Starting", options.quiet):
         opened = open_data(data, engine, options, schema=schema, header=header, csv=csv, driver_bytes=driver_bytes)
     require_all([out], opened)
-    with following("Proposing", options.quiet) as follow:
-        found = refute.propose(
-            opened.table,
-            where=where,
-            columns=None if columns is None else [name.strip() for name in columns.split(",")],
-            time_limit=time_limit,
-            progress=follow,
-            **opened.reading,
-        )
-    about = f"Rules that refute proposed for {data}: {counted_rules(len(found))}."
-    notes = [f"Note: {note}" for note in found.notes]
-    text = found.written(schema_line(), about, *notes, *(() if len(found) else _EXAMPLES))
-    outcome = Exit.PARTIAL if found.partial or not len(found) else Exit.HOLDS  # a file without rules is no rule file
-    out.write(text, opened)
-    if not options.quiet and not out.is_stdout:
-        if not len(found):
+    with Ending(time_limit) as ending:
+        with following("Proposing", options.quiet) as follow:
+            found = refute.propose(
+                opened.table,
+                where=where,
+                columns=None if columns is None else [name.strip() for name in columns.split(",")],
+                time_limit=time_limit,
+                progress=ending.following(follow),
+                **opened.reading,
+            )
+            ending.begin(found.seconds)
+        about = f"Rules that refute proposed for {data}: {counted_rules(len(found))}."
+        notes = [f"Note: {note}" for note in found.notes]
+        file = ending.rule_file(found, schema_line(), about, *notes, *(() if len(found) else _EXAMPLES))
+        if len(found):
+            write_rules(file, out, opened, options)
+            return Exit.PARTIAL if found.partial or ending.is_cut else Exit.HOLDS
+        out.write(file.text, opened)
+        if not options.quiet and not out.is_stdout:
             say(
                 f"No rule is proposed. Wrote examples to {in_one_line(out.text)}: add a rule before you check.",
                 err=True,
             )
-        else:
-            say(f"Wrote {counted_rules(len(found), 'proposed rule')} to {in_one_line(out.text)}.", err=True)
-            say_next(out)
-    return outcome
+        return Exit.PARTIAL  # a file without rules is no rule file

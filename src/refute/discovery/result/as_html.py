@@ -24,11 +24,9 @@ _ORDER = {  # what the rules are sorted by, in words
 
 def render(found: Discovery, n: int, name: str | None) -> str:
     """The page of the n best rules, each with the text that a rule file takes."""
-    rules = found.top(n)
-    written = [entry.yaml() for entry in found.book(n).entries]
     rows = [
-        {"place": place, "yaml": text, "find": _find(rule), **_said(rule)}
-        for place, (rule, text) in enumerate(zip(rules, written, strict=True), 1)
+        {"place": place, "yaml": "\n".join(entry.yaml() for entry, _ in entries), "find": _find(rule), **_said(rule)}
+        for place, (rule, entries) in enumerate(found.written(n, as_ranked=True), 1)
     ]
     kinds: dict[str, int] = {}
     for row in rows:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
@@ -33,8 +33,8 @@ from refute.writing import write_text
 if TYPE_CHECKING:
     import pandas as pd
 
-    from refute.language.rulebook import RuleBook, Tolerance
-
+    from refute.language.rulebook import Dataset, RuleBook, Tolerance
+    from refute.language.rulebook.commented import Remarked, RuleFile
 
 _SHOWN = 20  # rules that print
 
@@ -171,30 +171,41 @@ class Discovery(ABC):
         return not self.complete
 
     @abstractmethod
-    def remarks(self, n: int | None = None) -> list[list[str]]:
-        """What is said above each entry of the book of the n best rules (all of them by default)."""
+    def each(self, n: int | None = None) -> Iterator[FoundRule]:
+        """The n best rules (all of them by default), each made as it is asked for."""
+
+    @abstractmethod
+    def written(self, n: int | None = None, *, as_ranked: bool = False) -> Iterator[tuple[FoundRule, list[Remarked]]]:
+        """The n best rules (all of them by default) with their entries in the book, each with what is said above it,
+        made as they are asked for: in the order of the book, or `as_ranked`, best first."""
 
     def to_yaml(self, path: str | os.PathLike[str] | None = None, n: int | None = None) -> str:
         """The n best rules (all of them by default) as a rule file, each with `status: proposed`.
 
         Each has the tolerance that lets today's rows pass, and no more. Comments say what to do with the file.
         """
-        return self.written(self.headline, path=path, n=n)
-
-    @property
-    def headline(self) -> str:
-        """What the rules are, for the head of their file."""
-        found = "1 rule" if len(self) == 1 else f"{len(self):,} rules"
-        return f"{found} found by refute."
-
-    def written(self, *head: str, path: str | os.PathLike[str] | None = None, n: int | None = None) -> str:
-        """The same with these lines at its head."""
-        from refute.language.rulebook.commented import ABOUT_PROPOSALS, commented_yaml
-
-        text = commented_yaml(self.book(n), [*head, *ABOUT_PROPOSALS], self.remarks(n))
+        text = self.rule_file(*self.headline, n=n).text
         if path is not None:
             write_text(local_path(path), text)
         return text
+
+    @property
+    def headline(self) -> list[str]:
+        """What the rules are, for the head of their file, and why some are missing."""
+        notes = self.notes if self.partial else ()
+        return [f"{plural(len(self), 'rule')} found by refute.", *(f"Note: {note}." for note in notes)]
+
+    def rule_file(self, *head: str, n: int | None = None, is_time_up: Callable[[], bool] = lambda: False) -> RuleFile:
+        """The same with these lines at its head; from when time is up, no rule is added."""
+        from refute.language.rulebook.commented import ABOUT_PROPOSALS, commented_yaml
+
+        entries = (entry for _, several in self.written(n) for entry in several)
+        return commented_yaml(self.dataset, [*head, *ABOUT_PROPOSALS], entries, is_time_up)
+
+    @property
+    @abstractmethod
+    def dataset(self) -> Dataset:
+        """The settings of the book of its rules."""
 
     def to_html(
         self, path: str | os.PathLike[str] | None = None, n: int | None = None, *, name: str | None = None
@@ -265,27 +276,34 @@ class CompleteDiscovery(Discovery):
 
     def top(self, n: int) -> list[Discovered]:
         """The n best rules."""
-        masks = self.space.masks(self.boxes[:n])
-        groups = self.groups
-        found = []
-        for k, row in enumerate(masks.tolist()):
-            constraint = self.space.constraint(row)
-            found.append(
-                Discovered(
-                    constraint=constraint,
-                    sort=sort_of(constraint),
-                    violations=int(self.violations[k]),
-                    error=float(self.errors[k]),
-                    score=float(self.ranks.score[k]),
-                    succinctness=float(self.ranks.succinctness[k]),
-                    coverage=float(self.ranks.coverage[k]),
-                    surprise=float(self.ranks.surprise[k]),
-                    group=int(groups[k]),
-                    _table=self.table,
-                    _nulls=self.options.nulls,
-                )
+        return list(self.each(n))
+
+    def each(self, n: int | None = None) -> Iterator[Discovered]:
+        """The n best rules (all of them by default), each made as it is asked for."""
+        return self._at(range(len(self.boxes[:n])))
+
+    def grouped(self, n: int | None = None) -> Iterator[Discovered]:
+        """The same, those over the same columns together, in the order of their best."""
+        return self._at(np.argsort(self.groups[:n], kind="stable").tolist())
+
+    def _at(self, places: Iterable[int]) -> Iterator[Discovered]:
+        """The rules at these places."""
+        masks, groups, scores = self.space.masks(self.boxes), self.groups, self.ranks.score
+        for place in places:
+            constraint = self.space.constraint(masks[place].tolist())
+            yield Discovered(
+                constraint=constraint,
+                sort=sort_of(constraint),
+                violations=int(self.violations[place]),
+                error=float(self.errors[place]),
+                score=float(scores[place]),
+                succinctness=float(self.ranks.succinctness[place]),
+                coverage=float(self.ranks.coverage[place]),
+                surprise=float(self.ranks.surprise[place]),
+                group=int(groups[place]),
+                _table=self.table,
+                _nulls=self.options.nulls,
             )
-        return found
 
     @cached_property
     def groups(self) -> NDArray[np.int64]:
@@ -297,62 +315,30 @@ class CompleteDiscovery(Discovery):
 
         Each has the tolerance that lets today's rows pass, and no more. Rules over the same columns stand together.
         """
-        from refute.language.rulebook import Dataset, Entry, Rule, RuleBook, Status, suggest_name
-        from refute.language.rulebook.naming import distinct
+        from refute.discovery.result.as_entries import drafts
+        from refute.language.rulebook import RuleBook
 
-        chosen = self._written(n)
-        names = distinct(suggest_name(rule.constraint) for rule in chosen)
-        rules = tuple(
-            Rule(
-                name=name,
-                constraint=rule.constraint,
-                tolerance=self.tolerance(rule),
-                nulls=self.options.nulls,
-                description=rule.sentence,
-                status=Status.PROPOSED,
-            )
-            for name, rule in zip(names, chosen, strict=True)
-        )
-        entries = tuple(Entry.of(rule, default_nulls=self.options.nulls) for rule in rules)
-        book = RuleBook(rules, entries, Dataset(nulls=self.options.nulls))
-        return book if self.where is None else book.only_where(self.where, self.table.n_rows)
+        written = list(drafts(self, n))
+        return RuleBook(tuple(rule for _, rule, _ in written), tuple(entry for *_, entry in written), self.dataset)
 
-    def remarks(self, n: int | None = None) -> list[list[str]]:
-        """What is said above each entry of the book."""
-        chosen = self._written(n)
-        found: list[list[str]] = []
-        before: Discovered | None = None
-        for rule in chosen:
-            remark = []
-            if rule.blame is not None and (before is None or before.blame is None):
-                remark.append("Rules that only a few pairs of rows break:")
-            elif before is None or before.group != rule.group:
-                remark.append(f"About {', '.join(rule.constraint.columns)}:")
-            broken = f"{rule.violations:,} violation{'s'[: rule.violations != 1]}"
-            if rule.blame is not None:
-                remark.append(f"{rule.blame:,} row{'s'[: rule.blame != 1]} to blame, {broken}")
-            elif rule.violations:
-                remark.append(f"{broken}; {self.options.measure.value} is {rule.error:.4%}")
-            found.append(remark)
-            before = rule
-        return found
+    @property
+    def dataset(self) -> Dataset:
+        """The settings of the book of its rules."""
+        from refute.language.rulebook import Dataset
 
-    def _written(self, n: int | None) -> list[Discovered]:
-        """The rules of a book, those of one group together in the order of their best, then those that few break."""
-        chosen = sorted(self.rules if n is None else self.top(n), key=lambda rule: rule.group)
-        return chosen if n is not None else [*chosen, *self.almost]
+        return Dataset(nulls=self.options.nulls)
+
+    def written(self, n: int | None = None, *, as_ranked: bool = False) -> Iterator[tuple[Discovered, list[Remarked]]]:
+        """The rules with their entries in the book, each with what is said above it, made as they are asked for."""
+        from refute.discovery.result.as_entries import drafts, with_remarks
+
+        return with_remarks(self, drafts(self, n, as_ranked=as_ranked))
 
     def tolerance(self, rule: Discovered) -> Tolerance:
         """What lets today's rows pass, and no more."""
-        from refute.language.rulebook import Limit, Tolerance
+        from refute.discovery.result.as_entries import tolerance_of
 
-        n = self.table.n_rows
-        if rule.pairs:
-            return Tolerance(rows=Limit.share(len({row for pair in rule.pairs for row in pair}), n))
-        if rule.violations:
-            every = n if rule.constraint.is_single_row else n * (n - 1)
-            return Tolerance(violations=Limit.share(rule.violations, every))
-        return Tolerance()
+        return tolerance_of(self, rule)
 
     def to_arrow(self, n: int | None = None) -> pa.Table:
         """The n best rules (all of them by default), one per row."""

@@ -147,7 +147,8 @@ class RuleBook:
 
         Raises OptionError for a name or a tag that no rule has, and where no rule has both.
         """
-        owners = {rule.name: entry.name for entry in self.entries for rule in entry.rules(self.dataset.nulls)}
+        own = self._names_of_entries()
+        owners = {name: entry.name for entry, names in zip(self.entries, own, strict=True) for name in names}
         known = dict.fromkeys((*owners.values(), *self.names))
         for name in names:
             if name not in known:
@@ -170,12 +171,21 @@ class RuleBook:
             return self
         names_left = {rule.name for rule in chosen}
         entries: list[Entry] = []
-        for entry in self.entries:
-            own = entry.rules(self.dataset.nulls)
-            kept = [rule for rule in own if rule.name in names_left]
-            whole = len(kept) == len(own)
-            entries += [entry] if whole else [Entry.of(rule, default_nulls=self.dataset.nulls) for rule in kept]
+        for entry, names_of_entry in zip(self.entries, own, strict=True):
+            if names_left.issuperset(names_of_entry):
+                entries.append(entry)
+            elif not names_left.isdisjoint(names_of_entry):
+                kept = [rule for rule in entry.rules(self.dataset.nulls) if rule.name in names_left]
+                entries += [Entry.of(rule, default_nulls=self.dataset.nulls) for rule in kept]
         return replace(self, rules=chosen, entries=tuple(entries))
+
+    def _names_of_entries(self) -> list[tuple[str, ...]]:
+        """The names of the rules of each entry; only the text of one that stands for several is read again."""
+        known = set(self.names)
+        return [
+            (entry.name,) if entry.name in known else tuple(rule.name for rule in entry.rules(self.dataset.nulls))
+            for entry in self.entries
+        ]
 
     def within(self, folder: str) -> RuleBook:
         """The book that looks for the tables its rules name in a folder: that of the file it was read from."""
@@ -201,19 +211,6 @@ class RuleBook:
         if path is not None:
             write_text(local_path(path), text)
         return text
-
-    def only_where(self, condition: str, n_rows: int) -> RuleBook:
-        """The book about rows that meet a condition, of which there are `n_rows`: shares of these become numbers."""
-        entries = tuple(
-            replace(
-                entry,
-                where=condition if entry.where is None else f"({entry.where}) and ({condition})",
-                tolerance=entry.tolerance.counted(n_rows, single_row=entry.rules()[0].constraint.is_single_row),
-            )
-            for entry in self.entries
-        )
-        rules = tuple(rule for entry in entries for rule in entry.rules(self.dataset.nulls))
-        return RuleBook(rules, entries, self.dataset, self.version)
 
 
 def is_file_like(text: str) -> bool:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import cast
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
 from refute.display import in_one_line
-from refute.language.rulebook.book import RuleBook
+from refute.display.plurals import plural
+from refute.language.rulebook.book import Dataset, RuleBook
 from refute.language.rulebook.dumping import yaml_text
+from refute.language.rulebook.entry import Entry
 from refute.language.rulebook.reading.schema import schema_address
 
 ABOUT_PROPOSALS = (
@@ -23,14 +25,40 @@ def schema_line() -> str:
     return EDITOR + schema_address()
 
 
-def commented_yaml(book: RuleBook, head: Sequence[str], remarks: Sequence[Sequence[str]]) -> str:
-    """The book as YAML text with comments at its head, and remarks above its entries."""
-    plain = book.to_plain()
-    entries = cast("list[object]", plain.pop("rules"))
-    parts = [_comments(head), yaml_text(plain), "rules:\n" if entries else "rules: []\n"]
-    for entry, remark in zip(entries, remarks, strict=True):
-        parts += (_comments(remark), yaml_text([entry]))
-    return "".join(parts)
+Remarked = tuple[Entry, Sequence[str]]
+"""An entry, and the lines that are said above it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleFile:
+    """The text of a rule file, its number of entries, and whether others are missing as there was no time for them."""
+
+    text: str
+    entries: int
+    is_cut: bool = False
+
+
+def commented_yaml(
+    dataset: Dataset,
+    head: Sequence[str],
+    entries: Iterable[Remarked],
+    is_time_up: Callable[[], bool],
+) -> RuleFile:
+    """Entries as YAML text with comments at its head, and remarks above each. Where time is up, it ends with the entry
+    at hand, and says so at its head."""
+    parts: list[str] = []
+    number, is_cut = 0, False
+    for entry, remarks in entries:
+        if number and is_time_up():
+            is_cut = True
+            break
+        parts += (_comments(remarks), yaml_text([entry.plain()]))
+        number += 1
+    start = RuleBook((), (), dataset).to_plain()
+    del start["rules"]
+    cut = [f"Stopped while this was written, after {plural(number, 'rule')}: others are missing."] if is_cut else []
+    begin = (_comments([*head, *cut]), yaml_text(start), "rules:\n" if number else "rules: []\n")
+    return RuleFile("".join((*begin, *parts)), number, is_cut)
 
 
 def _comments(lines: Sequence[str]) -> str:

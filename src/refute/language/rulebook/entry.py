@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from textwrap import indent
 
 from refute.language.conditions import And, Condition, InTable, IsNull, Matches
@@ -15,6 +15,8 @@ from refute.language.rulebook.rule import Rule, Severity, Status, nulls_of
 from refute.language.rulebook.tolerance import STRICT, Tolerance
 from refute.language.short_forms.column_rules import AllowedValues, Patterns, References
 from refute.language.short_forms.sugar import NotNull
+
+_MAPPED = (RuleKind.MATCHES, RuleKind.ONE_OF)  # kinds that say something of each column
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,12 +78,23 @@ class Entry:
             for part in parts
         )
 
+    def only_where(self, condition: str, n_rows: int) -> Entry:
+        """The entry about rows that meet a condition, of which there are `n_rows`: shares of these become numbers."""
+        single_row = bool(self.tolerance) and self.rules()[0].constraint.is_single_row
+        return replace(
+            self,
+            where=condition if self.where is None else f"({self.where}) and ({condition})",
+            tolerance=self.tolerance.counted(n_rows, single_row=single_row),
+        )
+
     def yaml(self) -> str:
         """The entry as the lines of a rule file, indented as below its key `rules`."""
         return indent(yaml_text([self.plain()]).rstrip("\n"), "  ")
 
     def _value(self) -> object:
         """What is written under its kind: a text, or a mapping where that is easier to read."""
+        if self.kind not in _MAPPED:
+            return self.source
         match parse_kind(self.kind, self.source):
             case Patterns(columns):
                 return dict(columns) if len(dict(columns)) == len(columns) else self.source

@@ -28,20 +28,28 @@ def suggest_name(constraint: DenialConstraint) -> str:
     return slug(constraint.columns)
 
 
-def distinct(names: Iterable[str], taken: Iterable[str] = ()) -> list[str]:
-    """The names with `_2`, `_3`, ... added where one was there before."""
-    used = set(taken)
-    last: dict[str, int] = {}  # the number that each name was given last: all before it are taken
-    result = []
-    for name in names:
-        unique, number = name, last.get(name, 1)
-        while unique in used:
+class DistinctNames:
+    """Names with `_2`, `_3`, ... added where one was there before, given one by one."""
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        self._used = set(taken)
+        self._last: dict[str, int] = {}  # the number that each name was given last: all before it are taken
+
+    def of(self, name: str) -> str:
+        """The name, or the first like it that is free."""
+        unique, number = name, self._last.get(name, 1)
+        while unique in self._used:
             number += 1
             unique = f"{name}_{number}"
-        last[name] = number
-        used.add(unique)
-        result.append(unique)
-    return result
+        self._last[name] = number
+        self._used.add(unique)
+        return unique
+
+
+def distinct(names: Iterable[str], taken: Iterable[str] = ()) -> list[str]:
+    """The names, each another one."""
+    free = DistinctNames(taken)
+    return [free.of(name) for name in names]
 
 
 def slug(words: Iterable[str]) -> str:
