@@ -132,16 +132,16 @@ def test_floats_follow_ieee_and_what_is_not_a_number_is_null() -> None:
 @pytest.mark.parametrize(
     ("rule", "reason"),
     [
-        ("row(total = word + 1)", "cannot compute word + 1: column 'word' (string) is not a number"),
+        ("row(total = word + 1)", "Cannot compute word + 1: Column 'word' (string) is not a number"),
         ("row(big * big * big > 1)", "big * big * big may need more than 38 digits"),
-        ("row(real + exact > 1)", "decimals are exact and floats are not"),
-        ("row(day + 1 > day)", "dates and timestamps are moved by a length of time and nothing else"),
+        ("row(real + exact > 1)", "Decimals are exact and floats are not"),
+        ("row(day + 1 > day)", "Dates and timestamps are moved by a length of time and nothing else"),
         ("row(day + 3 hours > day)", "which day + 3 hours would move by less than a day"),
-        ("row(day - day > 1)", "dates and timestamps are moved by a length of time and nothing else"),
-        ("row(big + 1 day > 1)", "a length of time is added to dates and timestamps"),
-        ("row(bg + 1 > 1)", "there is no column 'bg' (in bg). Did you mean 'big'?"),
-        ("row(day + 1 day > 1)", "cannot compare 'day + 1 day' (date32[day]) with the integer 1"),
-        ("row(big + 1 > word)", "cannot compare 'big + 1' (decimal128(19, 0)) with 'word' (string)"),
+        ("row(day - day > 1)", "Dates and timestamps are moved by a length of time and nothing else"),
+        ("row(big + 1 day > 1)", "A length of time is added to dates and timestamps"),
+        ("row(bg + 1 > 1)", "There is no column 'bg' (in bg). Did you mean 'big'?"),
+        ("row(day + 1 day > 1)", "Cannot compare 'day + 1 day' (date32[day]) with the integer 1"),
+        ("row(big + 1 > word)", "Cannot compare 'big + 1' (decimal128(19, 0)) with 'word' (string)"),
     ],
 )
 def test_what_is_not_exact_is_refused(rule: str, reason: str) -> None:
@@ -165,17 +165,17 @@ def test_what_is_not_exact_is_refused(rule: str, reason: str) -> None:
 @pytest.mark.parametrize(
     ("rule", "reason", "place"),
     [
-        ("not (s.a - t.b > 5)", "each side of a comparison is about one row", 11),
-        ("not (s.a / 2 > t.b)", "rules do not divide", 9),
-        ("not (s.a > 3 days)", "a length of time is added to a date or a timestamp", 11),
-        ("not (s.a + 'x' > 3)", "arithmetic is for numbers", 11),
-        ("not (s.a + date '2024-01-01' > 3)", "arithmetic is for numbers", 11),
-        ("not (1 + 1 > 2)", "this compares two constants", 5),
+        ("not (s.a - t.b > 5)", "Each side of a comparison is about one row", 11),
+        ("not (s.a / 2 > t.b)", "Rules do not divide", 9),
+        ("not (s.a > 3 days)", "A length of time is added to a date or a timestamp", 11),
+        ("not (s.a + 'x' > 3)", "Arithmetic is for numbers", 11),
+        ("not (s.a + date '2024-01-01' > 3)", "Arithmetic is for numbers", 11),
+        ("not (1 + 1 > 2)", "This compares two constants", 5),
         ("not (s.a > date '9999-12-31' + 1 day)", "beyond the years 1 to 9999", 31),
-        ("not (s.a > date '2024-12-31' + 1 hour)", "a date is moved by whole days", 31),
+        ("not (s.a > date '2024-12-31' + 1 hour)", "A date is moved by whole days", 31),
         ("not (s.a > s.`=a + 1`)", "would be taken for arithmetic", 13),
         ("order(s.a, b)", "a short form has no row variables", 6),
-        ("not (s.a + > 3)", "expected a column such as s.zip or a constant", 11),
+        ("not (s.a + > 3)", "Expected a column such as s.zip or a constant", 11),
     ],
 )
 def test_mistakes_are_shown_where_they_are(rule: str, reason: str, place: int) -> None:
@@ -200,9 +200,9 @@ def test_a_moment_beyond_its_type_is_refused() -> None:
 
 def test_a_table_may_not_have_a_column_named_like_arithmetic() -> None:
     table = pa.table({"a": [1], "=a + 1": [5]})
-    with pytest.raises(SchemaError, match="stands for arithmetic in rules; rename it"):
+    with pytest.raises(SchemaError, match=r"stands for arithmetic in rules\. Rename it"):
         rf.count(table, "row(a + 1 > 3)")
-    with pytest.raises(SchemaError, match="stands for arithmetic in rules; rename it"):
+    with pytest.raises(SchemaError, match=r"stands for arithmetic in rules\. Rename it"):
         rf.Monitor("row(a + 1 > 3)").insert(table)
     assert rf.count(pa.table({"=a": [5], "a +": [3]}), "row(`=a` > `a +`)") == 0
 
@@ -210,7 +210,7 @@ def test_a_table_may_not_have_a_column_named_like_arithmetic() -> None:
 def test_other_formats_say_that_they_have_no_arithmetic() -> None:
     book = RuleBook.of(["not (s.a + 1 > t.b)"])
     for name in ("holoclean", "desbordante", "metanome", "nadeef"):
-        with pytest.raises(RuleError, match="it has arithmetic"):
+        with pytest.raises(RuleError, match="It has arithmetic"):
             write_rules(book, name)
     query = SqlWriter(table="t").count_query(Rule.of("not (s.a - -1 > t.b and s.d + 2 weeks < t.d)"))
     assert '(s."a" - (-1)) > t."b"' in query

@@ -116,7 +116,7 @@ def test_a_monitor_watches_rows_and_refuses_what_refers_elsewhere(book: rf.RuleB
     monitor.insert(ROWS)
     assert monitor.counts == {"zip": 2, "status": 1, "there[zip]": 1, "there[status]": 1, "pairs": 0}
     assert monitor.delete([1]).n_removed["zip"] == 1
-    with pytest.raises(OptionError, match="'known' refers to another table, which may change unseen"):
+    with pytest.raises(OptionError, match="'known' refers to another table, which may change unnoticed"):
         rf.Monitor(book)
     with pytest.raises(OptionError, match="refers to another table"):
         monitor.add([book["known"]])
@@ -127,7 +127,7 @@ def test_formats_that_cannot_express_a_kind_say_so(book: rf.RuleBook, format: st
     from refute.language.formats import TableFacts, write_rules
 
     for name in ("zip", "known"):
-        with pytest.raises(RuleError, match=f"rule '{name}' cannot be written as") as caught:
+        with pytest.raises(RuleError, match=f"Rule '{name}' cannot be written as") as caught:
             write_rules(rf.RuleBook.of([book[name]]), format, table=TableFacts(tuple(ROWS.column_names)))
         assert "`where`" not in str(caught.value)  # which its author never wrote
 
@@ -139,17 +139,17 @@ def test_formats_that_cannot_express_a_kind_say_so(book: rf.RuleBook, format: st
         ({"matches": {"zip": r"(a)\1"}}, r"\1 refers back to a group"),
         ({"matches": {"zip": "(a"}}, "missing )"),
         ({"matches": {"zip": "a)|(b"}}, "is not a regular expression that rules can use"),
-        ({"matches": {"zip": 5}}, "expected a regular expression for 'zip', not 5; put it in quotes"),
-        ({"matches": ["zip"]}, "expected columns, each with a regular expression"),
+        ({"matches": {"zip": 5}}, "Expected a regular expression for 'zip', not 5. Put it in quotes"),
+        ({"matches": ["zip"]}, "Expected columns, each with a regular expression"),
         ({"matches": {}}, "not an empty mapping"),
         ({"one_of": {"status": []}}, "not an empty list"),
-        ({"fd": dt.date(2026, 1, 2)}, "expected text, not the date 2026-01-02"),
-        ({"one_of": {"status": "open"}}, "expected a list of values for 'status'"),
-        ({"one_of": {"status": [None]}}, "null is not a value for 'status' to have"),
-        ({"one_of": {"n": list(range(2000))}}, "a rule may list at most 1,000; put them into a file"),
-        ({"references": "n"}, "'n' is not a reference; write customer_id -> customers.csv(id)"),
+        ({"fd": dt.date(2026, 1, 2)}, "Expected text, not the date 2026-01-02"),
+        ({"one_of": {"status": "open"}}, "Expected a list of values for 'status'"),
+        ({"one_of": {"status": [None]}}, "Null cannot be a value of 'status'"),
+        ({"one_of": {"n": list(range(2000))}}, "a rule may list at most 1,000. Put them into a file"),
+        ({"references": "n"}, "'n' is not a reference. Write customer_id -> customers.csv(id)"),
         ({"references": "n, m -> cities.csv(id)"}, "compares 2 columns with 1"),
-        ({"row": "zip matches 'a'"}, "what 'zip' matches goes into another rule"),
+        ({"row": "zip matches 'a'"}, "Put the pattern of 'zip' into another rule"),
     ],
 )
 def test_mistakes_are_explained(kind: dict[str, Any], problem: str) -> None:
@@ -158,12 +158,12 @@ def test_mistakes_are_explained(kind: dict[str, Any], problem: str) -> None:
 
 
 def test_types_that_do_not_fit_are_errors(book: rf.RuleBook) -> None:
-    with pytest.raises(SchemaError, match=r"column 'n' .* is not text"):
+    with pytest.raises(SchemaError, match=r"Column 'n' .* is not text"):
         rf.check(ROWS, rule(matches={"n": "1"}))
     folder = Path(book["known"].added.path).parent  # type: ignore[union-attr]
-    with pytest.raises(SchemaError, match=r"cannot compare 'status' \(string\) with 'id' \(int64\) of .*cities.csv"):
+    with pytest.raises(SchemaError, match=r"Cannot compare 'status' \(string\) with 'id' \(int64\) of .*cities.csv"):
         rf.check(ROWS, rule(references=f"status -> {folder}/cities.csv(id)"))
-    with pytest.raises(SchemaError, match=r"there is no column 'idd' of .*Did you mean 'id'"):
+    with pytest.raises(SchemaError, match=r"There is no column 'idd' of .*Did you mean 'id'"):
         rf.check(ROWS, rule(references=f"n -> {folder}/cities.csv(idd)"))
 
 
@@ -200,7 +200,7 @@ def test_references_compare_by_value_and_by_several_columns(tmp_path: Path) -> N
 
 
 def test_a_missing_table_is_named_with_the_rule_and_the_columns_that_refer_to_it(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"^rule 'r': references of n: there is no file or folder") as caught:
+    with pytest.raises(DataError, match=r"^Rule 'r': References of n: There is no file or folder") as caught:
         rf.count(ROWS, rule(references=f"n -> {tmp_path}/none.csv(id)"))
     assert caught.value.facts["columns"] == ("n",)
     assert caught.value.facts["rule"] == "r"
@@ -209,14 +209,14 @@ def test_a_missing_table_is_named_with_the_rule_and_the_columns_that_refer_to_it
 @pytest.mark.parametrize("column", ["idd", "name"])
 def test_a_wrong_column_of_another_table_is_named_with_the_rule(tmp_path: Path, column: str) -> None:
     (tmp_path / "other.csv").write_text("id,name\n1,Ulm\n")
-    with pytest.raises(SchemaError, match=rf"^rule 'r': .*'{column}'.* of .*other\.csv") as caught:
+    with pytest.raises(SchemaError, match=rf"^Rule 'r': .*'{column}'.* of .*other\.csv") as caught:
         rf.check(ROWS, rule(references=f"n -> {tmp_path}/other.csv({column})"))
     assert caught.value.facts["rule"] == "r"
 
 
 @pytest.mark.parametrize(
     ("written", "found"),
-    [(b"id;name\n1;Ulm\n", "seem to be separated by ';', not by ','"), (b"id,name\n1,K\xf6ln\n", "it may be cp1252")],
+    [(b"id;name\n1;Ulm\n", "seem to be separated by ';', not by ','"), (b"id,name\n1,K\xf6ln\n", "It may be cp1252")],
 )
 def test_advice_about_another_table_is_not_about_the_one_that_is_checked(
     written: bytes, found: str, tmp_path: Path
@@ -225,5 +225,5 @@ def test_advice_about_another_table_is_not_about_the_one_that_is_checked(
     with pytest.raises(DataError) as caught:
         rf.count(ROWS, rule(references=f"n -> {tmp_path}/other.csv(id)"))
     assert found in str(caught.value)
-    assert "save it with commas and as UTF-8, or as Parquet" in str(caught.value)
+    assert "Save it with commas and as UTF-8, or as Parquet" in str(caught.value)
     assert "pass csv=" not in str(caught.value)

@@ -41,8 +41,8 @@ assert run(["check", "rows.csv", "unique(a)", "--html", "s3://bucket/page.html"]
 sys.exit(run(["check", "rows.csv", "unique(a)", "--engine", "spark"]))
 """
 
-SPARK = "Spark needs the package pyspark, which is not installed: run `pip install 'refute[spark]'`"
-LOCAL = f"{SPARK}, or pass engine='local' to work in this process"
+SPARK = "Spark needs the package pyspark, which is not installed. Run `pip install 'refute[spark]'`"
+LOCAL = f"{SPARK}, or pass engine='local' to work in this process."
 
 
 @pytest.fixture(scope="module")
@@ -59,17 +59,17 @@ def test_a_missing_package_is_named_with_the_command_that_installs_it(run: subpr
     assert said.pop("check of a file") == 1  # which this process answers
     assert said == {
         "catalog table": [
-            "there is no file or folder 'sales.orders'. If it is a catalog table, Spark can read it: run "
-            "`pip install 'refute[spark]'`",
+            "There is no file or folder 'sales.orders'. If it is a catalog table, Spark can read it: run "
+            "`pip install 'refute[spark]'`.",
             {"path": "sales.orders", **spark},
         ],
-        "bucket": [f"reading 's3://bucket/rows.parquet' {SPARK.removeprefix('Spark ')}", spark],
+        "bucket": [f"Reading 's3://bucket/rows.parquet' {SPARK.removeprefix('Spark ')}.", spark],
         "check on Spark": [LOCAL, spark],
         "count on Spark": [LOCAL, spark],
         "discovery": [LOCAL, spark],
-        "to_spark": [f"to_spark() {SPARK.removeprefix('Spark ')}", spark],
+        "to_spark": [f"to_spark() {SPARK.removeprefix('Spark ')}.", spark],
         "to_polars": [
-            "to_polars() needs the package polars, which is not installed: run `pip install polars`",
+            "to_polars() needs the package polars, which is not installed. Run `pip install polars`.",
             {"package": "polars"},
         ],
     }
@@ -78,7 +78,7 @@ def test_a_missing_package_is_named_with_the_command_that_installs_it(run: subpr
 def test_the_command_says_how_to_go_on_without_spark(run: subprocess.CompletedProcess[str]) -> None:
     assert run.returncode == 3
     assert run.stderr.splitlines() == [
-        f"refute: {SPARK}, or leave --master and --driver-bytes out",
-        f"refute: {SPARK}, or leave out the options that need it",
-        f"refute: {SPARK}, or add --engine local to read DATA in this process",
+        f"refute: {SPARK}, or leave --master and --driver-bytes out.",
+        f"refute: {SPARK}, or leave out the options that need it.",
+        f"refute: {SPARK}, or add --engine local to read DATA in this process.",
     ]

@@ -103,7 +103,7 @@ def test_a_full_disk_leaves_what_was_there(tmp_path: Path, existing: bool) -> No
         (tmp_path / "out.txt").write_text(OLD, encoding="utf-8")
     code = "from refute.writing import write_text; write_text('out.txt', 'x' * 9999)"
     told = in_child(code, most=4096, folder=tmp_path)
-    assert "cannot write to 'out.txt': File too large" in told
+    assert "Cannot write to 'out.txt': File too large" in told
     assert [file.name for file in tmp_path.iterdir()] == ["out.txt"] * existing
     assert not existing or (tmp_path / "out.txt").read_text(encoding="utf-8") == OLD
 
@@ -113,7 +113,7 @@ def test_a_full_disk_leaves_no_violations_rather_than_some(tmp_path: Path) -> No
     command = ["check", "data.parquet", "zip -> city", "--engine", "local", "-q"]
     command += ["--violations", "out", "--json", "r.json"]
     code = f"import sys; from refute.cli.app import run; sys.exit(run({command}))"
-    assert "cannot write to 'out/zip_fixes_city.parquet': " in in_child(code, most=20_000, folder=tmp_path)
+    assert "Cannot write to 'out/zip_fixes_city.parquet': " in in_child(code, most=20_000, folder=tmp_path)
     assert (tmp_path / "r.json").exists()
     assert list((tmp_path / "out").iterdir()) == []
 
@@ -221,7 +221,7 @@ def test_pipes_and_devices_are_written_as_they_are(tmp_path: Path, capfd: pytest
 
 @pytest.mark.parametrize(("name", "problem"), [("no/such/file", "No such file"), (".", "Is a directory")])
 def test_what_cannot_be_written_is_said(tmp_path: Path, name: str, problem: str) -> None:
-    with pytest.raises(OptionError, match=f"cannot write .*{problem}"):
+    with pytest.raises(OptionError, match=f"Cannot write .*{problem}"):
         write_text(tmp_path / name, NEW)
 
 
@@ -239,7 +239,7 @@ def test_a_folder_takes_the_place_of_another_only_when_it_is_whole(tmp_path: Pat
         assert [file.name for file in target.iterdir()] == [f"file{number}"]
     with pytest.raises(KeyboardInterrupt), replacing_folder(target) as draft:
         _made_and_interrupted(draft)
-    with pytest.raises(OptionError, match="cannot write"), replacing_folder(target):
+    with pytest.raises(OptionError, match="Cannot write"), replacing_folder(target):
         pass  # nothing was made
     assert [file.name for file in target.iterdir()] == ["file2"]
     assert not leftovers(tmp_path)

@@ -88,7 +88,7 @@ _HOMES = {
 def __getattr__(name: str) -> object:
     home = _HOMES.get(name)
     if home is None:
-        raise AttributeError(f"module 'refute' has no attribute {name!r}{errors.did_you_mean(name, __all__)}")
+        raise AttributeError(f"module 'refute' has no attribute {name!r}.{errors.did_you_mean(name, __all__)}")
     value = getattr(importlib.import_module(home), name)
     globals()[name] = value
     return value

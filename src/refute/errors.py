@@ -17,8 +17,8 @@ FACTS_NOTE = "refute facts: "  # how the note begins that brings facts out of a 
 class RefuteError(Exception):
     """The root of all errors that Refute raises on purpose.
 
-    The message says what is wrong and, where it can, what to do about it. It often follows `refute:` or a line number,
-    so it begins in lower case and does not end in a full stop; long messages are cut when they are shown.
+    The message says what is wrong and, where it can, what to do about it, in sentences that begin with a capital and
+    end as sentences do. It can stand alone, or behind `refute:`, a file or a line; long messages are cut when shown.
 
     `facts` holds what the message is about, by name, so a program need not parse it. The names are stable:
 
@@ -37,7 +37,7 @@ class RefuteError(Exception):
     """
 
     def __init__(self, message: str = "", **facts: object) -> None:
-        super().__init__(message.removesuffix(".") if not message.endswith("..") else message)
+        super().__init__(message)
         self.facts = {name: fact for name, fact in facts.items() if fact is not None}
         if "pyspark.worker" in sys.modules:  # of which only the text of the traceback comes back to the driver
             self.add_note(f"{FACTS_NOTE}{self.facts!r}")
@@ -59,12 +59,9 @@ class RefuteError(Exception):
         message, end = Exception.__str__(self), len(Exception.__str__(self))
         for (_, text), hide in zip(reversed(self.quoted), reversed(hidden), strict=True):
             place = message.rfind(text, 0, end)
-            if place < 0 and text.endswith("."):  # which no message ends in
-                text = text.removesuffix(".")
-                place = message.rfind(text, 0, end)
             end = place
             if end < 0:
-                message = f"{type(self).__name__}: {mark}"  # the text was cut, so who knows what is left of it
+                message = f"{type(self).__name__}: {mark}."  # the text was cut, so who knows what is left of it
                 break
             message = message[:end] + (mark if hide else text) + message[end + len(text) :]
         facts = {name: fact for name, fact in self.facts.items() if name not in _OF_CELLS}
@@ -111,6 +108,12 @@ def _shortened_line(line: str) -> str:
     return f"{head} ... ({len(line) - len(head) - len(tail):,} characters) ... {tail}"
 
 
+def ended(text: str) -> str:
+    """What another program said, with a full stop where it does not end as a sentence does."""
+    text = text.rstrip()
+    return text if text.endswith((".", "?", "!")) else f"{text}."
+
+
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """The known name most like `name`, or None when none is close."""
     name = str(name)
@@ -128,7 +131,7 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A hint that names the nearest known name, with a leading blank; empty when none is close."""
+    """A hint to follow a sentence, that names the nearest known name; empty when none is close."""
     best = nearest(name, known)
     return f" Did you mean {best!r}?" if best is not None else ""
 
@@ -136,5 +139,5 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 def whole_number(name: str, value: object) -> int:
     """The value of an option that counts something; raises OptionError for anything but an integer."""
     if isinstance(value, bool) or not isinstance(value, SupportsIndex):
-        raise OptionError(f"{name} must be a whole number, not {value!r}", option=name, value=value)
+        raise OptionError(f"{name} must be a whole number, not {value!r}.", option=name, value=value)
     return operator.index(value)

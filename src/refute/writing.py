@@ -142,7 +142,7 @@ def _explained(path: str | os.PathLike[str]) -> Iterator[None]:
         raise unwritable(os.fspath(path), error.strerror or str(error)) from error
     except ValueError as error:
         if "\0" in str(path):
-            raise unwritable(str(path), "a path cannot contain a zero byte") from error
+            raise unwritable(str(path), "A path cannot contain a zero byte.") from error
         raise
 
 

@@ -59,7 +59,7 @@ def test_packed_files_are_large_sooner_and_arrow_files_are_for_this_process_alon
 def test_whatever_only_spark_can_know_is_for_spark(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert answers_on_spark("s3://bucket/a.csv")
     assert answers_on_spark("sales.orders")
-    with pytest.raises(DataError, match="the path is empty"):
+    with pytest.raises(DataError, match="The path is empty"):
         answers_on_spark(" ")
     monkeypatch.delitem(sys.modules, "pyspark.sql", raising=False)  # a session of other tests may have other files
     assert not answers_on_spark("none.csv", SMALL)  # said at once, without a Spark that starts
@@ -70,13 +70,13 @@ def test_whatever_only_spark_can_know_is_for_spark(folder: Path, monkeypatch: py
 def test_without_spark_what_fits_is_answered_here(folder: Path, without_spark: None) -> None:
     assert not answers_on_spark("b.csv", SMALL)
     with pytest.raises(
-        EngineError, match=r"'b.csv' has 0\.0 GB, which is too much for this process: run `pip"
+        EngineError, match=r"'b.csv' has 0\.0 GB, which is too much for this process. Run `pip"
     ) as error:
         answers_on_spark("b.csv", SizeLimits(text=28, packed=2000, growth=1 << 60))
     assert error.value.facts == {"path": "b.csv", "package": "pyspark", "extra": "spark"}
-    with pytest.raises(EngineError, match=r"there is no file or folder 'orders'\. If it is a catalog table"):
+    with pytest.raises(EngineError, match=r"There is no file or folder 'orders'\. If it is a catalog table"):
         answers_on_spark("orders")
-    with pytest.raises(DataError, match=r"there is no file or folder 'none\.csv'"):
+    with pytest.raises(DataError, match=r"There is no file or folder 'none\.csv'"):
         rf.count("none.csv", "a -> b")
 
 

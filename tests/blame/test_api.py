@@ -285,7 +285,7 @@ def test_a_report_that_does_not_look_for_suspects_says_so_and_shows_those_that_w
     assert "Suspects: " not in str(report), "nothing is wrong"
     assert "Suspects: 1 row; no fewer will do" in str(rf.check(large, "unique(b)")), "groups are cheap"
     costly = rf.check(large, ["unique(b)", *(f"not (s.a < t.b and s.b < t.c and s.c != {i})" for i in range(3))])
-    assert "Suspects: not searched for by default" in str(costly)
+    assert "Suspects are not searched for by default" in str(costly)
     assert "not searched for by default" in costly.to_html()
     assert costly.suspects.count == 1
     assert "Suspects: 1 row; no fewer will do" in str(costly)

@@ -190,7 +190,7 @@ def test_what_cannot_run_is_one_message_and_exit_code_three(
     assert check(*(data if argument == "DATA" else argument for argument in arguments)) == 3
     told = capsys.readouterr()
     assert told.err.startswith("refute: ")
-    assert "internal error" not in told.err
+    assert "Internal error" not in told.err
     assert expected in told.err
 
 

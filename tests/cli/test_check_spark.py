@@ -87,7 +87,7 @@ def test_a_file_of_every_format_is_checked(kind: str, tmp_path: Path, capsys: py
     assert run(["check", data, CLASH, "--json", str(report)]) == Exit.ERROR
     told = capsys.readouterr()
     assert "4 violations in 3 rows" in told.out
-    assert ("the column types of" in told.err) == (kind in ("csv", "json"))
+    assert ("The column types of" in told.err) == (kind in ("csv", "json"))
     found = json.loads(report.read_text(encoding="utf-8"))
     assert [(rule["violations"], rule["rows"]) for rule in found["rules"]] == [(4, 3)]
     assert found["data"]["rows"] == 4
@@ -101,7 +101,7 @@ def test_types_are_announced_once_however_often_the_file_is_read(
     data, folder = written(tmp_path, "csv"), tmp_path / "clashes"
     assert run(["check", data, CLASH, "--list", "2", "--violations", str(folder)]) == Exit.ERROR
     told = capsys.readouterr()
-    assert told.err.count("the column types of") == 1
+    assert told.err.count("The column types of") == 1
     assert "10115: Berlin 2 rows, Bernau 1 row" in told.out
     found = pyarrow.parquet.read_table(folder)
     assert (found.num_rows, found.column_names) == (4, ["s", "t", "s_zip", "s_city", "t_zip", "t_city"])
@@ -131,7 +131,7 @@ def test_a_schema_that_does_not_fit_is_one_message(
         (("--schema", "id bigin"), "'bigin' is not a type for the column 'id'"),
         (("--schema", "zip bigint, town string"), "a column 'town', which '.*' lacks"),
         (("--schema", "zip string, city bigint"), "has a cell 'Ber.*', which is not a valid bigint"),
-        (("--no-header",), "a file without a header needs a schema"),
+        (("--no-header",), "A file without a header needs a schema"),
     ):
         assert re.search(told, failure(capsys, data, CLASH, "--engine", engine, *how))
 
@@ -147,16 +147,16 @@ def test_whatever_is_wrong_with_the_data_is_one_message(tmp_path: Path, capsys: 
     )
     for arguments, told in (
         ((data, "zipp -> city"), "no column 'zipp'"),
-        ((str(tmp_path / "none.csv"), CLASH), "there is no file or folder"),
-        ((str(tmp_path / "*.tsv"), CLASH), "no file matches"),
-        ((str(bad), CLASH), "bad.csv:3: this row has 3 cells instead of 2: '2,b,c'"),
+        ((str(tmp_path / "none.csv"), CLASH), "There is no file or folder"),
+        ((str(tmp_path / "*.tsv"), CLASH), "No file matches"),
+        ((str(bad), CLASH), "bad.csv:3: This row has 3 cells instead of 2: '2,b,c'"),
         ((nested, CLASH), "struct"),
         ((str(tmp_path / "map.parquet"), CLASH), "map"),
         ((data, CLASH, "--key", "zip"), "is not unique: 3 rows have zip = '10115'"),
         ((data, CLASH, "--key", "idd"), "no key column 'idd'"),
         ((data, CLASH, "--schema", "zip string"), "is Parquet, which has its own schema"),
-        ((" ", CLASH), "the path is empty"),
-        (("no_such_table", CLASH), "there is no file, folder or table 'no_such_table'"),
+        ((" ", CLASH), "The path is empty"),
+        (("no_such_table", CLASH), "There is no file, folder or table 'no_such_table'"),
     ):
         assert told in failure(capsys, *arguments)
 

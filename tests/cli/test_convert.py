@@ -26,7 +26,7 @@ def test_rules_go_from_one_format_to_another(rules: Path, capsys: pytest.Capture
     assert run(["convert", str(rules), "--to", "holoclean"]) == 0
     said = capsys.readouterr()
     assert said.out == HOLOCLEAN
-    assert said.err == "refute: HoloClean does not keep severity, tags\n"
+    assert said.err == "refute: HoloClean does not keep severity, tags.\n"
 
 
 def test_stdin_is_read_and_a_file_written(
@@ -57,10 +57,10 @@ def test_a_header_names_the_columns_of_weever(rules: Path, tmp_path: Path, capsy
     ("arguments", "message"),
     [
         (["--to", "hololean"], "Did you mean 'holoclean'?"),
-        (["--to", "yaml", "--from", "holoclean"], "rules.yaml:1: not HoloClean: "),
-        (["--to", "weever", "--header", "missing.csv"], "there is no file or folder 'missing.csv'"),
+        (["--to", "yaml", "--from", "holoclean"], "rules.yaml:1: This is not HoloClean: "),
+        (["--to", "weever", "--header", "missing.csv"], "There is no file or folder 'missing.csv'"),
         (["--to", "weever", "--header", "a,,b"], "must name every column"),
-        (["--to", "yaml", "--out", "no/such/folder.yaml"], "cannot write to 'no/such/folder.yaml'"),
+        (["--to", "yaml", "--out", "no/such/folder.yaml"], "Cannot write to 'no/such/folder.yaml'"),
     ],
 )
 def test_what_cannot_be_done_is_one_message(
@@ -82,4 +82,4 @@ def test_numbers_of_columns_become_names_by_the_header_of_the_data(
     assert capsys.readouterr().out == "zip -> city\n"
     assert run(["lint", *given]) == 0
     assert run(["lint", str(tmp_path / "mined.txt"), "--header", "a,b"]) == 3
-    assert "there is no column 2: the header has 2" in capsys.readouterr().err
+    assert "There is no column 2: the header has 2" in capsys.readouterr().err

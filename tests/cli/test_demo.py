@@ -37,7 +37,7 @@ def test_a_page_that_cannot_be_written_does_not_end_the_demonstration(
     place = tmp_path / "none" / "page.html"
     assert run(["demo", "--engine", "local", "--html", str(place)]) == 4, "it finished only in part"
     told = capsys.readouterr()
-    missed = f"refute: the page was not written: cannot write to {str(place)!r}: No such file or directory. --html F"
+    missed = f"refute: The page was not written: Cannot write to {str(place)!r}: No such file or directory. --html F"
     assert told.err.startswith(missed)
     assert "to open in a browser" not in told.out
     assert "\n\nNext" in told.out
@@ -54,7 +54,7 @@ def test_where_spark_does_not_start_this_process_checks(
 
     def no_java(*given: Any, **named: Any) -> Future[Any]:
         failed: Future[Any] = Future()
-        failed.set_exception(EngineError("Spark needs Java 17"))
+        failed.set_exception(EngineError("Spark needs Java 17."))
         return failed
 
     monkeypatch.setattr(demo, "begin_spark", no_java)
@@ -63,7 +63,7 @@ def test_where_spark_does_not_start_this_process_checks(
     for named in (["--engine", "spark"], ["--master", "local[1]"]):
         assert run(["demo", *named]) == 3
         told = capsys.readouterr()
-        assert told.err == "refute: Spark needs Java 17\n"
+        assert told.err == "refute: Spark needs Java 17.\n"
         assert "Next, with" not in told.out
 
 
@@ -77,4 +77,4 @@ def test_compiling_is_announced_on_the_first_use_and_then_never_again(tmp_path: 
         for _ in range(2)
     ]
     assert [one.returncode for one in done] == [1, 1]
-    assert [one.stderr for one in done] == ["refute: compiling kernels for this machine, once\n", ""]
+    assert [one.stderr for one in done] == ["refute: Compiling kernels for this machine, once.\n", ""]

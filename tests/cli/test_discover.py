@@ -76,7 +76,7 @@ def test_the_best_rules_are_shown_in_words(data: Path, capsys: pytest.CaptureFix
     told = capsys.readouterr().out
     assert "Two rows with the same zip have the same city." in told
     assert "No two rows have the same id." in told
-    assert "note: rules of more than 2 predicates were not searched" in told
+    assert "Note: Rules of more than 2 predicates were not searched" in told
 
 
 def test_top_limits_what_is_shown_and_out_has_all(
@@ -87,7 +87,7 @@ def test_top_limits_what_is_shown_and_out_has_all(
     told = capsys.readouterr()
     book = load_rules(file)
     assert "the best:" in told.out
-    assert f"wrote {len(book.entries)} proposed rules to {file}" in told.err
+    assert f"Wrote {len(book.entries)} proposed rules to {file}" in told.err
     assert len(book) > 1
     assert {rule.status for rule in book} == {Status.PROPOSED}
     assert run(["check", str(data), str(file), "--engine", "local", "--quiet"]) == Exit.HOLDS
@@ -115,7 +115,7 @@ def test_almost_shows_rules_that_a_few_pairs_break(data: Path, capsys: pytest.Ca
 
 def test_a_search_that_was_stopped_exits_with_four(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert discover(data, "--time-limit", "0.000001") == Exit.PARTIAL
-    assert "note: " in capsys.readouterr().out
+    assert "Note: " in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -135,5 +135,5 @@ def test_what_cannot_run_is_one_message(
     assert discover(data, "--max-predicates", "2", "--quiet", *arguments) == Exit.FAILED
     told = capsys.readouterr().err
     assert told.startswith("refute: ")
-    assert "internal error" not in told
+    assert "Internal error" not in told
     assert expected in told

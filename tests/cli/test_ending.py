@@ -75,7 +75,7 @@ def run(folder: Path, moment: str, sign: str, times: int, *command: str) -> tupl
 def test_a_file_has_the_rules_that_were_written_by_then(folder: Path, sign: str) -> None:
     code, shown, said = run(folder, "writing", sign, 1, *COMPLETE, "--out", "cut.yaml", "--force")
     assert code == Exit.PARTIAL
-    assert said.startswith("wrote 99 proposed rules to cut.yaml, and stopped before the others\n")
+    assert said.startswith("Wrote 99 proposed rules to cut.yaml, and stopped before the others.\n")
     text = (folder / "cut.yaml").read_text()
     assert "# Stopped while this was written, after 99 rules: others are missing.\n" in text
     assert len(load_rules(text)) == 99
@@ -85,7 +85,7 @@ def test_a_file_has_the_rules_that_were_written_by_then(folder: Path, sign: str)
 def test_what_is_shown_ends_too_and_says_so(folder: Path) -> None:
     code, shown, said = run(folder, "showing", "SIGINT", 1, *COMPLETE)
     assert code == Exit.PARTIAL
-    assert "note: stopped before more of them were shown\n" in shown
+    assert "Note: More rules were found than could be shown in time.\n" in shown
     assert len([line for line in shown.splitlines() if line.startswith("  ")]) == 49
     assert said == ""
 
@@ -101,7 +101,7 @@ def test_a_search_that_was_done_is_given_whole(folder: Path) -> None:
 def test_a_second_one_ends_the_command_and_leaves_the_file_as_it_was(folder: Path, moment: str) -> None:
     (folder / "kept.yaml").write_text("as it was")
     code, _, said = run(folder, moment, "SIGINT", 2, *COMPLETE, "--out", "kept.yaml", "--force")
-    assert (code, said) == (Exit.FAILED, "refute: interrupted\n")
+    assert (code, said) == (Exit.FAILED, "refute: Interrupted.\n")
     assert (folder / "kept.yaml").read_text() == "as it was"
     assert not list(folder.glob(".kept*"))
 
@@ -110,7 +110,7 @@ def test_a_second_one_ends_the_command_and_leaves_the_file_as_it_was(folder: Pat
 def test_proposals_are_written_as_far_as_they_were_by_then(folder: Path, command: tuple[str, ...]) -> None:
     code, _, said = run(folder, "proposals", "SIGINT", 1, *command, "people.csv", "--out", "few.yaml", "--force")
     assert code == Exit.PARTIAL
-    assert said == "" or said.startswith("wrote 1 proposed rule to few.yaml, and stopped before the others\n")
+    assert said == "" or said.startswith("Wrote 1 proposed rule to few.yaml, and stopped before the others.\n")
     assert len(load_rules((folder / "few.yaml").read_text()).entries) == 1
 
 

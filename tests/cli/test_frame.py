@@ -53,7 +53,7 @@ def test_the_exit_codes_are_those_that_scripts_rely_on() -> None:
 
 
 def test_an_unknown_command_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "there is no command 'chek'. Did you mean 'check'?" in failure(capsys, "chek")
+    assert "There is no command 'chek'. Did you mean 'check'?" in failure(capsys, "chek")
 
 
 @pytest.mark.parametrize("name", ["propose", "verify", "count", "violations", "suspects"])
@@ -76,7 +76,7 @@ def test_the_command_alone_shows_its_help_and_nothing_else(capsys: pytest.Captur
 
 
 def test_a_glob_that_the_shell_spread_is_told_to_go_into_quotes(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "(rules.yaml): quote the glob" in failure(capsys, "check", "1.csv", "2.csv", "rules.yaml")
+    assert "(rules.yaml). Quote the glob" in failure(capsys, "check", "1.csv", "2.csv", "rules.yaml")
 
 
 def test_one_argument_too_many_is_not_taken_for_a_glob(capsys: pytest.CaptureFixture[str]) -> None:
@@ -97,8 +97,8 @@ def test_each_rule_that_does_not_fit_has_a_line_that_says_who_speaks(
     (tmp_path / "rules.txt").write_text("zap -> id\nzop -> id\n", encoding="utf-8")
     told = failure(capsys, "check", str(tmp_path / "rows.csv"), str(tmp_path / "rules.txt"))
     assert [line.split("(")[0] for line in told.splitlines()] == [
-        "refute: there is no column 'zap' ",
-        "refute: there is no column 'zop' ",
+        "refute: There is no column 'zap' ",
+        "refute: There is no column 'zop' ",
     ]
 
 
@@ -138,7 +138,7 @@ def test_a_defect_never_looks_like_a_failed_rule(
         raise ZeroDivisionError("division by zero")
 
     monkeypatch.setattr(frame.app, "main", fail)
-    assert "internal error: ZeroDivisionError: division by zero" in failure(capsys, "demo")
+    assert "Internal error: ZeroDivisionError: division by zero" in failure(capsys, "demo")
     assert run(["demo", "--verbose"]) == Exit.FAILED
     assert "Traceback" in capsys.readouterr().err
 
@@ -146,8 +146,8 @@ def test_a_defect_never_looks_like_a_failed_rule(
 @pytest.mark.parametrize(
     ("error", "told"),
     [
-        (KeyboardInterrupt(), "refute: interrupted\n"),
-        (EOFError(), "refute: internal error: RuntimeError: unexpected end of a file:  (--verbose shows where)\n"),
+        (KeyboardInterrupt(), "refute: Interrupted.\n"),
+        (EOFError(), "refute: Internal error: RuntimeError: A file ended too early. --verbose shows where.\n"),
     ],
 )
 def test_an_interruption_is_one_line_whatever_libraries_log(

@@ -51,7 +51,7 @@ def test_a_first_rule_file_passes_and_says_what_to_do_with_it(data: Path, capsys
     assert local("check", data, file) == Exit.HOLDS
     before = file.read_text()
     assert local("init", data, "--out", file) == Exit.FAILED
-    assert "add --force" in capsys.readouterr().err
+    assert "Add --force" in capsys.readouterr().err
     assert local("init", data, "--out", file, "--force") == Exit.HOLDS
     assert file.read_text() == before
     assert local("init", data, "--out", "-") == Exit.HOLDS

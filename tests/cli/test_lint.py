@@ -58,7 +58,7 @@ def test_rules_of_no_use_are_warnings_with_their_line(tmp_path: Path, capsys: py
     path.write_text("t1&t2&EQ(t1.a,t2.a)&IQ(t1.b,t2.b)\n\nt1&t2&EQ(t1.c,t2.c)&EQ(t1.a,t2.a)&IQ(t1.b,t2.b)\n")
     assert run(["lint", str(path)]) == 0
     assert capsys.readouterr().out == (
-        f"{path}:3: warning: rule 'c_a_fixes_b' follows from rule 'a_fixes_b'\n{path}: 2 rules, 1 warning\n"
+        f"{path}:3: warning: Rule 'c_a_fixes_b' follows from rule 'a_fixes_b'.\n{path}: 2 rules, 1 warning\n"
     )
 
 
@@ -68,10 +68,10 @@ def test_several_files_are_all_looked_at(tmp_path: Path, capsys: pytest.CaptureF
     bad.write_text("rules: []")
     assert run(["lint", str(bad), str(good)]) == 3
     said = capsys.readouterr()
-    assert said.err == f"{bad}:1: there are no rules: list them under `rules`\n{bad}: 1 mistake\n"
+    assert said.err == f"{bad}:1: There are no rules: list them under `rules`.\n{bad}: 1 mistake\n"
     assert said.out == f"{good}: 1 rule, 0 warnings\n"
 
 
 def test_a_missing_file_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["lint", "nowhere.yaml"]) == 3
-    assert capsys.readouterr().err == "refute: there is no file or folder 'nowhere.yaml'\n"
+    assert capsys.readouterr().err == "refute: There is no file or folder 'nowhere.yaml'.\n"

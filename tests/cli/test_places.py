@@ -45,7 +45,7 @@ def test_a_place_that_only_spark_knows_is_refused_without_it(
     data: str, flag: str, place: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     told = failure(capsys, "check", data, CLASH, "--engine", "local", flag, place)
-    assert told.startswith(f"refute: {flag} {place}: only Spark can write there")
+    assert told.startswith(f"refute: {flag} {place}: Only Spark can write there")
     assert [path.name for path in Path().iterdir()] == [data]
 
 
@@ -56,7 +56,7 @@ def test_tables_and_rule_files_elsewhere_are_refused_without_spark(
         ("check", data, CLASH, "--violations", "table:dq.clashes"),
         ("discover", data, "--out", "s3://bucket/rules.yaml"),
     ):
-        assert "only Spark can write there" in failure(capsys, *arguments, "--engine", "local")
+        assert "Only Spark can write there" in failure(capsys, *arguments, "--engine", "local")
     assert [path.name for path in Path().iterdir()] == [data]
 
 
@@ -115,9 +115,9 @@ def test_an_address_of_this_machine_is_a_path(data: str, tmp_path: Path) -> None
 def test_what_cannot_be_written_is_told_before_the_check(data: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path("folder").mkdir()
     for flag, place, told in (
-        ("--json", "folder", "cannot write to 'folder': it is a folder, and --json takes a file"),
-        ("--html", "none/r.html", "cannot write to 'none/r.html': there is no folder none"),
-        ("--violations", data, f"cannot write to {data!r}: it is a file, and --violations takes a folder"),
+        ("--json", "folder", "Cannot write to 'folder': It is a folder, and --json takes a file"),
+        ("--html", "none/r.html", "Cannot write to 'none/r.html': There is no folder none"),
+        ("--violations", data, f"Cannot write to {data!r}: It is a file, and --violations takes a folder"),
         ("--json", "file://elsewhere/r.json", "'file://elsewhere/r.json' is not on this machine"),
         ("--junit", "table:x", "'table:x' is not a file or an address."),
         ("--violations", "table:", "'table:' is not a folder, an address or table:schema.name."),
@@ -130,7 +130,7 @@ def test_reports_and_rule_books_of_the_library_never_make_folders_of_addresses(d
     report = rf.check(pa.table({"zip": ["10115", "10115"], "city": ["Berlin", "Bernau"]}), CLASH)
     for place in FOREIGN:
         for write in (report.to_json, report.to_html, report.to_junit, rf.RuleBook.of(CLASH).to_yaml):
-            with pytest.raises(OptionError, match=r"is not on this machine; write the text that this returns"):
+            with pytest.raises(OptionError, match=r"is not on this machine. Write the text that this returns"):
                 write(place)
     assert [path.name for path in Path().iterdir()] == [data]
     assert json.loads(report.to_json(Path("r.json").absolute().as_uri())) == json.loads(Path("r.json").read_text())
@@ -171,7 +171,7 @@ def test_convert_writes_files_of_this_machine_alone(data: str, capsys: pytest.Ca
     book = Path("rules.yaml")
     rf.RuleBook.of(CLASH).to_yaml(book)
     told = failure(capsys, "convert", str(book), "--to", "sql", "--out", "s3://bucket/rules.sql")
-    assert "'s3://bucket/rules.sql' is not on this machine; convert writes to a file on this machine" in told
+    assert "'s3://bucket/rules.sql' is not on this machine. --out needs a file on this machine" in told
     assert run(["convert", str(book), "--to", "sql", "--out", Path("r.sql").absolute().as_uri()]) == Exit.HOLDS
     assert "zip" in Path("r.sql").read_text(encoding="utf-8")
 
@@ -210,7 +210,7 @@ def test_no_output_replaces_an_input_however_it_is_spelled(data: str, capsys: py
         (("track", data, "--state", "folder", "--out", "folder/new.yaml"), "files of 'folder'"),
         (("monitor", "folder", "--json", "folder/manifest.json"), "files of 'folder'"),
     ):
-        assert f"would replace {what}, which this command reads; name another place" in failure(capsys, *arguments)
+        assert f"would replace {what}, which this command reads. Name another place" in failure(capsys, *arguments)
     assert {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()} == before
 
 
@@ -230,7 +230,7 @@ def test_no_output_becomes_data_of_the_next_run(data: str, capsys: pytest.Captur
         ("f[o]lder/**", ("--violations", "folder/clashes")),
     ):
         told = failure(capsys, "check", read, CLASH, "--engine", "local", *outputs)
-        assert told.endswith("would be read with DATA from then on; name another place"), told
+        assert told.endswith("would be read with DATA from then on. Name another place."), told
     allowed: tuple[tuple[str, tuple[str, ...]], ...] = (
         ("folder", ("--html", "folder/report.html")),
         ("folder", ("--history", "folder/_runs")),
@@ -245,7 +245,7 @@ def test_no_output_becomes_data_of_the_next_run(data: str, capsys: pytest.Captur
 def test_no_output_replaces_another(data: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path("link").symlink_to(".")
     for outputs, told in (
-        (("--html", "r", "--json", "link/r"), "--json and --html name the same place; give each its own"),
+        (("--html", "r", "--json", "link/r"), "--json and --html name the same place. Give each its own"),
         (("--violations", "v", "--quarantine", "v/"), "--violations and --quarantine name the same place"),
         (("--json", "-", "--suspects", "-"), "--json and --suspects name the same place"),
         (("--quarantine", "q", "--html", "q/r.html"), "--quarantine q replaces the whole folder, and --html q/r.html"),
@@ -261,7 +261,7 @@ def test_no_output_replaces_another(data: str, capsys: pytest.CaptureFixture[str
 def test_discover_replaces_a_rule_file_only_where_told_to(data: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path("rules.yaml").write_text("mine", encoding="utf-8")
     told = failure(capsys, "discover", data, "--engine", "local", "--out", "rules.yaml")
-    assert told == "refute: rules.yaml already exists; add --force to write over it, or name another file with --out"
+    assert told == "refute: rules.yaml already exists. Add --force to write over it, or name another file with --out."
     assert Path("rules.yaml").read_text(encoding="utf-8") == "mine"
     again = ("discover", data, "--complete", "--engine", "local", "--quiet", "--out", "rules.yaml", "--force")
     assert run(again) == Exit.HOLDS

@@ -111,7 +111,7 @@ def test_a_table_that_is_not_one_of_violations_is_never_written_over(
     assert f"'{schema}.sales' already exists and is not a table of violations" in told
     assert spark.table(f"{schema}.sales").count() == 4
     told = failure(capsys, "check", data, "nothing -> at_all", "--violations", "table:no_such.clashes")
-    assert "the catalog has no schema 'no_such' for the table 'no_such.clashes'; create it first" in told
+    assert "The catalog has no schema 'no_such' for the table 'no_such.clashes'. Create it first" in told
     told = failure(capsys, "check", data, "nothing -> at_all", "--violations", "table:a b")
     assert "'a b' is not a valid table name" in told
 
@@ -126,4 +126,4 @@ def test_settings_reach_the_session_that_the_command_finds(
     spark.conf.set("spark.sql.shuffle.partitions", before)
     told = failure(capsys, "check", data, CLASH, "--conf", "spark.executor.memory=1g")
     assert "accepts the setting 'spark.executor.memory' only when it starts" in told
-    assert "there is no file or folder 'none.zip'" in failure(capsys, "check", data, CLASH, "--py-files", "none.zip")
+    assert "There is no file or folder 'none.zip'" in failure(capsys, "check", data, CLASH, "--py-files", "none.zip")

@@ -41,13 +41,13 @@ def test_versions_of_a_table_are_compared_by_key(call: Call, capsys: pytest.Capt
         "state: 4 rows, 2 rules, 1 batch",
         "  zip -> city (for 1 batch)",
         "  city -> zip (for 1 batch)",
-        "note: the predicates were chosen from the rows at the start, and stay as they are until refit()",
+        "Note: The predicates were chosen from the rows at the start, and stay as they are until refit().",
     ]
     assert call(FIRST, "--fail-on-loss") == 0
     assert capsys.readouterr().out.splitlines() == [
         "state: 4 rows, 2 rules, 2 batches",
         "rows: none changed",
-        "no rule changed",
+        "No rule changed.",
     ]
     assert call(SECOND, "--fail-on-loss") == 1
     said = capsys.readouterr()
@@ -89,7 +89,7 @@ def test_without_a_key_whole_rows_are_compared(call: Call, capsys: pytest.Captur
             for zip_code, city in (("a", "A"), ("a", "A"), ("a", "D"), ("b", "B"), (None, "C"))
         )
     assert call("op,zip,city\ninsert,a,A\n", "--changes") == 3
-    assert "a feed of changes needs a key to identify rows" in capsys.readouterr().err
+    assert "A feed of changes needs a key to identify rows" in capsys.readouterr().err
 
 
 def test_rules_are_written_for_review_in_an_order_that_stays(call: Call) -> None:
@@ -146,18 +146,18 @@ def test_files_are_read_with_the_types_of_the_first(call: Call, capsys: pytest.C
 @pytest.mark.parametrize(
     ("text", "arguments", "told"),
     [
-        ("id,zip,city\n1,a,A\n1,b,B\n", (), "the table has these keys more than once"),
+        ("id,zip,city\n1,a,A\n1,b,B\n", (), "The table has these keys more than once"),
         ("id,zip,city\n,a,A\n1,b,B\n", (), "null"),
-        ("id,zip\n1,a\n", (), "the rows lack the column 'city'"),
-        ("id,zip,city,more\n1,a,A,1\n", (), "there is no column 'more' here"),
+        ("id,zip\n1,a\n", (), "The rows lack the column 'city'"),
+        ("id,zip,city,more\n1,a,A,1\n", (), "There is no column 'more' here"),
         ("id,zip,city\nx,a,A\n", (), "'x'"),
         (SECOND, ("--key", "zip"), "has the key id"),
         (SECOND, ("--error", "0.5"), "was started with error=0.0"),
-        (SECOND, ("--changes",), "the feed has no column 'op'"),
-        (SECOND, ("--append",), "rows with these keys already exist"),
+        (SECOND, ("--changes",), "The feed has no column 'op'"),
+        (SECOND, ("--append",), "Rows with these keys already exist"),
         (SECOND, ("--append", "--changes"), "cannot be used together"),
         (SECOND, ("--master", "local[1]"), "reads DATA in this process"),
-        (SECOND, ("--out", "no/such/rules.yaml"), "there is no folder no/such"),
+        (SECOND, ("--out", "no/such/rules.yaml"), "There is no folder no/such"),
         (None, ("--append",), "--append needs DATA"),
     ],
 )
@@ -177,7 +177,7 @@ def test_there_must_be_a_state_to_show_or_to_change(call: Call, capsys: pytest.C
     assert call(None) == 3
     assert "'state' does not hold a tracker" in capsys.readouterr().err
     assert call("op,id\ndelete,1\n", "--changes") == 3
-    assert "the first call needs a whole table" in capsys.readouterr().err
+    assert "The first call needs a whole table" in capsys.readouterr().err
     assert not Path("state").exists()
 
 

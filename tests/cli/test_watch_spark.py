@@ -82,8 +82,8 @@ def test_files_are_read_as_they_are_written(
     assert "batch 0: 2 rows in" in capfd.readouterr().out
     assert rf.Watch(state).table().column("zip").to_pylist() == ["010", "010", None]
     for wrong, why in (
-        ([f"{source}/a.csv"], "is a file; name its folder"),
-        ([tmp_path / "no"], "there is no file or folder"),
+        ([f"{source}/a.csv"], "is a file. Name its folder"),
+        ([tmp_path / "no"], "There is no file or folder"),
         ([tmp_path], "is inside SOURCE"),
         ([source, "--order", "id"], "--order needs --op"),
     ):
@@ -100,12 +100,12 @@ def test_files_that_say_nothing_or_are_wrong_do_not_hold_a_watch_up(
     arrive(source, "a.csv", "")
     arrive(source, "a.txt", "no table")
     assert watch(*common) == Exit.HOLDS
-    assert capfd.readouterr().out == "no rows have arrived yet\n"
+    assert capfd.readouterr().out == "No rows have arrived yet\n"
     arrive(source, "b.csv", "id,zip,city\n1,10115,Berlin\n,10115,Bernau\n")
     assert watch(*common) == Exit.FAILED
     told = capfd.readouterr()
     assert told.out == ""
-    assert "the key column 'id' is null in 1 row" in told.err
+    assert "The key column 'id' is null in 1 row" in told.err
     assert "Batch 1 is b.csv" in told.err
     arrive(source, "b.csv", "id,zip,city\n1,10115,Berlin\n2,10115,Bernau\n")  # which is read again
     assert watch(*common) == Exit.ERROR
@@ -219,9 +219,9 @@ def test_a_webhook_that_nobody_hears_is_given_up_and_keeps_nobody_waiting(
     hook.tell(0, "now", states(a="broken"))
     hook.tell(1, "now", states(a="ok"))
     hook.close()
-    assert warned == [f"--webhook {listeners[0].url}: the server answered 503 ({TRIES} tries); gave up on 'a'"]
+    assert warned == [f"--webhook {listeners[0].url}: The server answered 503 ({TRIES} tries). Gave up on 'a'."]
     assert [one["state"] for one in listeners[0].posts] == ["ok"]
-    with pytest.raises(rf.errors.OptionError, match="give an address such as"):
+    with pytest.raises(rf.errors.OptionError, match="Give an address such as"):
         Webhook("ftp://x", tmp_path / "posted.json", warned.append)
 
 
@@ -252,7 +252,7 @@ def test_a_webhook_that_leads_elsewhere_has_not_heard(tmp_path: Path) -> None:
         hook.close()
         server.shutdown()
     assert heard == ["/"]
-    assert ["the server answered 302, which leads to /elsewhere" in text for text in warned] == [True]
+    assert ["The server answered 302, which leads to /elsewhere" in text for text in warned] == [True]
     assert not (tmp_path / "posted.json").exists()
 
 
@@ -286,7 +286,7 @@ def test_a_webhook_that_breaks_off_talks_nonsense_or_hangs_is_given_up(tmp_path:
     for one in held:
         one.close()
     assert len(held) == 2 * TRIES
-    assert [text.endswith(f"({TRIES} tries); gave up on 'a'") for text in warned] == [True, True]
+    assert [text.endswith(f"({TRIES} tries). Gave up on 'a'.") for text in warned] == [True, True]
 
 
 def test_a_command_that_ends_says_what_was_not_posted(tmp_path: Path) -> None:
@@ -296,4 +296,4 @@ def test_a_command_that_ends_says_what_was_not_posted(tmp_path: Path) -> None:
         hook = Webhook(url, tmp_path / "posted.json", warned.append, patience=0.3)
         hook.tell(0, "now", states(a="broken"))
         hook.close(patience=0.1)
-    assert warned == [f"--webhook {url}: timed out (1 try); gave up on 'a'"]
+    assert warned == [f"--webhook {url}: timed out (1 try). Gave up on 'a'."]

@@ -64,7 +64,7 @@ def test_an_interrupted_command_tells_what_was_committed(
     with monkeypatch.context() as patched:
         patched.setattr(rf.Watch, "follow", interrupted)
         assert run(common) == Exit.FAILED  # as nothing has been checked
-        assert capfd.readouterr().err == "refute: interrupted\n"
+        assert capfd.readouterr().err == "refute: Interrupted.\n"
         (source / "a.csv").write_text("id,zip,city\n1,10115,Berlin\n2,10115,Bernau\n")
         assert run(common) == Exit.ERROR
         assert "zip_fixes_city: 2 new, 0 resolved, 2 open" in capfd.readouterr().out
@@ -140,6 +140,6 @@ def test_messages_speak_of_the_command_that_was_given(
     (source / "a.csv").write_text("id,zip,city,op\n1,z,A,insert\n")
     assert run(["watch", *map(str, common), "--key", "id", "--op", "op"]) == Exit.HOLDS
     assert "has the key id; leave --key out" in said(*common, "--key", "zip", "--op", "op")
-    assert "says what each does; give --op op\n" in said(*common)
+    assert "says what each does. Give --op op\n" in said(*common)
     (source / "b.csv").write_text("id,zip,city,do\n2,z,A,insert\n")
-    assert "name that column with --op" in said(*common, "--op", "op")
+    assert "Name that column with --op" in said(*common, "--op", "op")

@@ -71,7 +71,7 @@ def test_no_rule_at_all_is_an_error(ask: Any) -> None:
 
 
 def test_several_rules_need_check() -> None:
-    with pytest.raises(RuleError, match=r"expected one rule, but this stands for 2.*check"):
+    with pytest.raises(RuleError, match=r"Expected one rule, but this stands for 2.*check"):
         rf.verify(TABLE, "zip -> city, rate")
 
 
@@ -130,7 +130,7 @@ def test_threads_are_one_or_more(threads: Any) -> None:
 def test_a_key_identifies_every_row() -> None:
     with pytest.raises(DataError, match="not unique: 2 rows have zip = 1"):
         rf.verify(TABLE, RULE, key="zip")
-    with pytest.raises(DataError, match="null in 1 row;"):
+    with pytest.raises(DataError, match=r"null in 1 row\."):
         rf.verify(pa.table({"a": [1, None]}), "not (s.a = t.a)", key="a")
     with pytest.raises(SchemaError, match="Did you mean 'zip'"):
         rf.verify(TABLE, RULE, key="zipp")
@@ -179,7 +179,7 @@ def test_names_of_pandas_columns_need_not_be_texts() -> None:
 
 @pytest.mark.parametrize("table", [None, [1, 2], {"a": [1]}, 7])
 def test_what_is_no_table_is_an_error(table: Any) -> None:
-    with pytest.raises(DataError, match="cannot read a table"):
+    with pytest.raises(DataError, match="Cannot read a table"):
         rf.verify(table, RULE)
 
 
@@ -199,9 +199,9 @@ def test_all_rules_that_do_not_fit_are_told_at_once_and_by_name() -> None:
     with pytest.raises(SchemaError) as caught:
         rf.check(table, rf.RuleBook.of({"version": 1, "rules": rules}))
     first, second, third = str(caught.value).splitlines()
-    assert first == "there is no column 'zp' (in one). Did you mean 'zip'?"
-    assert second.startswith("cannot compare 'zip' (int64) with 'city' (string) (in two).")
-    assert third == "there is no column 'citty' (in the condition of three). Did you mean 'city'?"
+    assert first == "There is no column 'zp' (in one). Did you mean 'zip'?"
+    assert second.startswith("Cannot compare 'zip' (int64) with 'city' (string) (in two).")
+    assert third == "There is no column 'citty' (in the condition of three). Did you mean 'city'?"
 
 
 def test_errors_carry_their_facts() -> None:
@@ -211,7 +211,7 @@ def test_errors_carry_their_facts() -> None:
     with pytest.raises(DataError) as repeated:
         rf.check(pa.table({"a": [1, 1]}), "unique(a)", key="a")
     assert repeated.value.facts == {"key": ("a",), "values": {"a": 1}, "count": 2, "quoted": (("a", "1"),)}
-    assert not str(repeated.value).endswith(".")
+    assert str(repeated.value).endswith("Choose columns that identify a row.")
 
 
 @pytest.mark.parametrize(
@@ -225,13 +225,13 @@ def test_errors_carry_their_facts() -> None:
         (lambda: rf.discover(TABLE, time_limit=float("nan")), "time_limit must be above 0"),
         (lambda: rf.discover(TABLE, where=5), "where must be a condition as text"),  # type: ignore[arg-type]
         (lambda: rf.check(TABLE, "unique(zip)", progress=5), "progress must be a function"),  # type: ignore[arg-type]
-        (lambda: rf.parse(5), "a rule must be a text, not int"),  # type: ignore[arg-type]
+        (lambda: rf.parse(5), "A rule must be a text, not int"),  # type: ignore[arg-type]
         (lambda: rf.load_rules(5), "not int"),  # type: ignore[arg-type]
-        (lambda: rf.load_rules("/no/such/rules"), "there is no file or folder '/no/such/rules'"),
+        (lambda: rf.load_rules("/no/such/rules"), "There is no file or folder '/no/such/rules'"),
         (lambda: rf.load_rules("/"), "is a folder, not a file of rules"),
-        (lambda: rf.check(TABLE, "unique(zip)").to_json(5), "the path must be a text or a Path"),  # type: ignore[arg-type]
+        (lambda: rf.check(TABLE, "unique(zip)").to_json(5), "The path must be a text or a Path"),  # type: ignore[arg-type]
         (lambda: rf.check(TABLE, "unique(zip)").to_json("a\0b"), "zero byte"),
-        (lambda: rf.count("a" * 5000 + ".csv", "unique(a)", engine="local"), "there is no file"),
+        (lambda: rf.count("a" * 5000 + ".csv", "unique(a)", engine="local"), "There is no file"),
         (lambda: rf.check(TABLE, "unique(zip)").violations("unique_zip", 0), "limit must be at least 1"),
         (lambda: rf.check(TABLE, "unique(zip)").violations("unique_zip", True), "limit must be a whole number"),
         (lambda: rf.check(TABLE, "unique(zip)").violations("unique_zap"), "Did you mean 'unique_zip'"),
@@ -257,7 +257,7 @@ def test_rows_of_columns_that_arrow_cannot_choose_from_are_split_too() -> None:
 def test_a_column_that_a_few_cells_make_a_text_is_said_to_be_one_by_its_first_such_cell(rule: str) -> None:
     rows = pa.table({"id": range(6), "qty": ["3", " 4.5", None, "n/a", "-1e3", "?"], "word": list("abc123")})
     with pytest.raises(
-        SchemaError, match=r"'qty' is text because of cells such as 'n/a' in row 3; .*--null-values"
+        SchemaError, match=r"'qty' is text because of cells such as 'n/a' in row 3. .*--null-values"
     ) as error:
         rf.check(rows, rule)
     assert "Write it like" not in str(error.value)

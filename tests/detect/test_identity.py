@@ -39,7 +39,7 @@ def test_keys_are_taken_from_a_table_by_name() -> None:
     identity = Identity(Relation.of(ORDERS), ["shop", "number"])
     asked = pa.table({"more": [0, 0], "number": pa.array([2, 1], pa.int64()), "shop": ["b", "a"]})
     assert identity.rows(asked).tolist() == [3, 0]
-    with pytest.raises(SchemaError, match=r"lack the column 'shop'; the key is shop, number"):
+    with pytest.raises(SchemaError, match=r"lack the column 'shop'. The key is shop, number"):
         identity.rows(asked.select(["number"]))
     with pytest.raises(SchemaError, match="do not fit"):
         identity.rows([3])
@@ -48,16 +48,16 @@ def test_keys_are_taken_from_a_table_by_name() -> None:
 @pytest.mark.parametrize(
     ("key", "ids", "message"),
     [
-        (["code"], ["x", "q", "p"], r"the key code = 'q' has no row; the same is true of 1 other key"),
-        (["code"], ["x", "y", "x"], r"the key code = 'x' is listed more than once"),
-        (["code"], ["x", None], "the key column 'code' is null in 1 row"),
-        (["shop", "number"], [{"shop": "b", "number": 3}], r"the key shop = 'b', number = 3 has no row"),
-        (["shop", "number"], [{"shop": "c", "number": 1}], r"the key shop = 'c', number = 1 has no row"),
-        (["shop", "number"], [{"shop": "b"}], "the key column 'number' is null"),
-        ([], [4], "there is no row 4; the table has 4 rows"),
-        ([], [-1], "there is no row -1"),
-        ([], [1, 1], "row 1 is listed more than once"),
-        ([], [None], "a position is null"),
+        (["code"], ["x", "q", "p"], r"The key code = 'q' has no row. The same is true of 1 other key"),
+        (["code"], ["x", "y", "x"], r"The key code = 'x' is listed more than once"),
+        (["code"], ["x", None], "The key column 'code' is null in 1 row"),
+        (["shop", "number"], [{"shop": "b", "number": 3}], r"The key shop = 'b', number = 3 has no row"),
+        (["shop", "number"], [{"shop": "c", "number": 1}], r"The key shop = 'c', number = 1 has no row"),
+        (["shop", "number"], [{"shop": "b"}], "The key column 'number' is null"),
+        ([], [4], "There is no row 4; the table has 4 rows"),
+        ([], [-1], "There is no row -1"),
+        ([], [1, 1], "Row 1 is listed more than once"),
+        ([], [None], "A position is null"),
     ],
 )
 def test_ids_that_no_row_has_are_told_by_value(key: list[str], ids: list[Any], message: str) -> None:

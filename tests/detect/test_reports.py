@@ -188,7 +188,7 @@ def test_junit_is_xml_that_counts_failures_and_survives_hostile_values(rules: Pa
 
 def test_a_report_that_cannot_be_written_says_so(tmp_path: Path) -> None:
     report = rf.check(TABLE, "zip -> city")
-    with pytest.raises(RefuteError, match="cannot write"):
+    with pytest.raises(RefuteError, match="Cannot write"):
         report.to_json(tmp_path / "no" / "such" / "folder.json")
 
 

@@ -32,7 +32,7 @@ from refute.language.rulebook.reading.load import load_rules
 from thorough import examples
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
-needs_data = pytest.mark.skipif(not SHARED.exists(), reason="the papers' tables are not here")
+needs_data = pytest.mark.skipif(not SHARED.exists(), reason="the papers' Tables are not here")
 
 
 def read(name: str) -> pa.Table:
@@ -141,7 +141,7 @@ def test_options_that_make_no_sense_are_named(options: dict[str, object]) -> Non
 
 
 def test_a_column_that_is_not_there_is_named() -> None:
-    with pytest.raises(SchemaError, match="there is no column 'Nam'") as told:
+    with pytest.raises(SchemaError, match="There is no column 'Nam'") as told:
         discover(staff(), columns=["Nam"])
     assert told.value.facts["column"] == "Nam"
 

@@ -53,7 +53,7 @@ def test_they_are_all_short_rules_of_equal_columns(most: int, almost: int) -> No
     ours = [str(space.constraint(masks)) for masks in space.masks(asked_boxes(pairs.space, found.boxes)).tolist()]
     assert sorted(ours) == sorted(rule.text for rule in expected.rules)
     assert not found.complete
-    assert found.notes[0].endswith(f"all of at most {most} predicates of = and != between two rows")
+    assert found.notes[0].endswith(f"all of at most {most} predicates of = and != between two rows.")
 
 
 def test_a_search_that_found_rules_keeps_them() -> None:
@@ -84,7 +84,7 @@ def test_what_was_verified_stays_beside_short_rules() -> None:
     assert len(found.boxes) > len(verified)
     assert (found.boxes[: len(verified)] == verified).all()
     assert found.notes == ("nothing", *found.notes[1:])
-    assert "few rules; a short one found others: all of at most 4 predicates" in found.notes[1]
+    assert "few rules. A short one found others: all of at most 4 predicates" in found.notes[1]
     for box in found.boxes[len(verified) :]:
         assert not any((box & ~other == 0).all() for other in verified), "what follows from a rule is not said"
         assert any((box & ~other == 0).all() for other in whole), space.constraint(space.masks(box[None])[0].tolist())
@@ -96,9 +96,9 @@ def test_notes_of_many_short_rules_do_not_contradict_each_other() -> None:
     assert len(found.rules) == 30
     first, second = found.notes[-2:]
     assert first.startswith(
-        "the search was stopped before it verified any rule; a short one found these: the 30 shortest"
+        "The search was stopped before it verified any rule. A short one found these: the 30 shortest"
     )
-    assert second == "the search was stopped: rules not yet verified on all rows are missing"
+    assert second == "The search was stopped: rules not yet verified on all rows are missing."
     assert not any("verified in time" in note or "all of" in note for note in found.notes)
 
 

@@ -211,7 +211,7 @@ def test_without_any_folder_kernels_live_in_memory_and_that_is_said_once(
         check=True,
     )
     (said,) = ran.stdout.splitlines()
-    assert said.startswith("UncachedKernelsWarning compiled kernels cannot be kept")
+    assert said.startswith("UncachedKernelsWarning Compiled kernels cannot be kept")
     assert not kept(tmp_path)
 
 
@@ -263,7 +263,7 @@ def test_the_first_compilation_on_a_machine_is_a_warning_of_the_log(
             compiling.begin(lambda: first)
             compiling.end()
     (record,) = caplog.records
-    assert record.getMessage() == "refute: compiling kernels for this machine, once"
+    assert record.getMessage() == "refute: Compiling kernels for this machine, once."
     assert record.levelname == ("WARNING" if first and not listened else "INFO")
 
 

@@ -60,5 +60,5 @@ def test_a_test_lists_every_violation(key: list[str]) -> None:
 @pytest.mark.parametrize("tolerance", [{"rows": 1}, {"rows": "1%"}, {"violations": "1%"}])
 def test_limits_that_dbt_lacks_are_an_error(tolerance: dict[str, object]) -> None:
     book = RuleBook.of({"version": 1, "rules": [{"name": "a", "unique": "id", "tolerance": tolerance}]})
-    with pytest.raises(FormatError, match=r"rule 'a' cannot be written as dbt: dbt has limits on the number"):
+    with pytest.raises(FormatError, match=r"Rule 'a' cannot be written as dbt: dbt has limits on the number"):
         write_rules(book, "dbt")

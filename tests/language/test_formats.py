@@ -94,7 +94,7 @@ def test_what_a_format_reads_it_also_writes(name: str) -> None:
 def test_every_format_reads_what_it_wrote_or_says_why_it_cannot_write(name: str, found: list[Any]) -> None:
     written = written_or_refused(RuleBook.of(found), name)
     if isinstance(written, FormatError):
-        assert all(re.match("rule .* cannot be written as ", problem.message) for problem in written.problems)
+        assert all(re.match("Rule .* cannot be written as ", problem.message) for problem in written.problems)
         return
     assert [set(rule.constraint.predicates) for rule in read_rules(written, format=name)] == [
         set(one.predicates) for one in found
@@ -115,24 +115,24 @@ def write_alone(rule: str, name: str) -> str:
 @pytest.mark.parametrize(
     ("name", "rule", "reason"),
     [
-        ("holoclean", "not (s.age > 5)", "constants are text in this format, and 5 is not"),
-        ("holoclean", "not (s.`a,b` = t.`a,b`)", "the column 'a,b' has a separator in its name"),
-        ("holoclean", "not (s.`` = t.``)", "a column has no name"),
-        ("holoclean", "not (s.a = 'x & y')", "the constant 'x & y' has a quote, comma, &"),
+        ("holoclean", "not (s.age > 5)", "Constants are text in this format, and 5 is not"),
+        ("holoclean", "not (s.`a,b` = t.`a,b`)", "The column 'a,b' has a separator in its name"),
+        ("holoclean", "not (s.`` = t.``)", "A column has no name"),
+        ("holoclean", "not (s.a = 'x & y')", "The constant 'x & y' has a quote, comma, &"),
         ("desbordante", "not (s.zip = '02' and s.n = '5')", "the constant '5' would not be read back as a str"),
-        ("desbordante", "not (s.`a and b` = t.`a and b`)", "the column 'a and b' would be split"),
+        ("desbordante", "not (s.`a and b` = t.`a and b`)", "The column 'a and b' would be split"),
         (
             "desbordante",
             "not (s.a >= 'v & w' and s.b = t.b)",
-            "the constant 'v & w' would be split, because constants have",
+            "The constant 'v & w' would be split, because constants have",
         ),
-        ("desbordante", "not (s.a = '' and s.b = t.b)", "the constant '' is empty"),
+        ("desbordante", "not (s.a = '' and s.b = t.b)", "The constant '' is empty"),
         ("desbordante", "not (s.a = 't.x')", "would be read as a column"),
         ("metanome", "not (s.`x(String)` = t.`x(String)`)", "would be split"),
         ("metanome", "not (s.a = true)", "the constant True would not be read back as a bool"),
-        ("nadeef", "not (s.`Zip Code` = t.`Zip Code`)", "the column 'Zip Code' is not made of letters"),
-        ("nadeef", "not (s.day > date '2020-01-01')", "constants must be plain numbers or text"),
-        ("weever", "not (s.a = t.a and s.b > 5)", "it has a predicate about one row"),
+        ("nadeef", "not (s.`Zip Code` = t.`Zip Code`)", "The column 'Zip Code' is not made of letters"),
+        ("nadeef", "not (s.day > date '2020-01-01')", "Constants must be plain numbers or text"),
+        ("weever", "not (s.a = t.a and s.b > 5)", "It has a predicate about one row"),
         ("text", "not (s.a = 'x\ny')", "line break"),
     ],
 )
@@ -140,44 +140,44 @@ def test_a_format_says_which_rule_it_has_no_words_for_and_why(name: str, rule: s
     with pytest.raises(FormatError) as caught:
         write_alone(rule, name)
     (problem,) = caught.value.problems
-    assert problem.message.startswith("rule '")
+    assert problem.message.startswith("Rule '")
     assert f"cannot be written as {FORMATS[name].title}: " in problem.message
     assert reason in problem.message
 
 
 @pytest.mark.parametrize("name", ["holoclean", "desbordante", "metanome", "nadeef", "weever", "text"])
 def test_what_restricts_a_rule_is_never_dropped_in_silence(name: str) -> None:
-    for option, said in (({"where": "c > 5"}, "it has a `where`"), ({"nulls": "equal"}, "it has `nulls: equal`")):
+    for option, said in (({"where": "c > 5"}, "It has a `where`"), ({"nulls": "equal"}, "It has `nulls: equal`")):
         book = load_rules({"rules": [{"name": "mine", "fd": "a -> b", **option}]})
-        with pytest.raises(FormatError, match=f"rule 'mine' cannot be written as .*: {said}"):
+        with pytest.raises(FormatError, match=f"Rule 'mine' cannot be written as .*: {said}"):
             write_rules(book, name)
 
 
 @pytest.mark.parametrize(
     ("name", "text", "line", "message"),
     [
-        ("holoclean", "t1&t2&EQ(t1.a,t2.a)\nt1&t2&EX(t1.a,t2.a)", 2, "unknown operator 'EX'. Choose from EQ, IQ,"),
+        ("holoclean", "t1&t2&EQ(t1.a,t2.a)\nt1&t2&EX(t1.a,t2.a)", 2, "Unknown operator 'EX'. Choose from EQ, IQ,"),
         ("holoclean", "EQ(t1.a,t2.a)", 1, "begins with one or two tuple names"),
         ("holoclean", "t1&t2&EQ(t1.a,t3.a)", 1, "'t3.a' is neither a column of t1 or t2 nor a constant in quotes"),
-        ("holoclean", "t1&t2", 1, "no predicate follows"),
-        ("desbordante", "!(s.a t.a)", 1, "expected an operator"),
-        ("desbordante", "s.a == t.a", 1, "expected a negation in brackets"),
-        ("metanome", "¬(t0.a == t2.a)", 1, "expected two row variables"),
+        ("holoclean", "t1&t2", 1, "No predicate follows"),
+        ("desbordante", "!(s.a t.a)", 1, "Expected an operator"),
+        ("desbordante", "s.a == t.a", 1, "Expected a negation in brackets"),
+        ("metanome", "¬(t0.a == t2.a)", 1, "Expected two row variables"),
         ("metanome", "¬(1 == 2)", 1, "compares two constants"),
         (
             "nadeef",
             '{"rule": [{"name": "u", "type": "udf", "value": ["x.Y"]}]}',
             None,
-            "rule 'u': 'udf' rules are not",
+            "Rule 'u': 'udf' rules are not",
         ),
-        ("nadeef", '{"rule": [{"type": "fd", "value": "a, b"}]}', None, "expected columns as in 'zip | city, state'"),
+        ("nadeef", '{"rule": [{"type": "fd", "value": "a, b"}]}', None, "Expected columns as in 'zip | city, state'"),
         ("nadeef", '{"rule": []}', None, "no rule in this NADEEF JSON text"),
         ("nadeef", '{"rule": [}', 1, "not NADEEF JSON"),
-        ("weever", '{"constraints": [[]], "header": ["a"]}', None, "constraint 1: expected a list of predicates"),
-        ("weever", '{"constraints": []}', None, "give the header"),
-        ("weever", '{"rule": []}', None, "expected a list under constraints"),
-        ("weever", '{"constraints": [], "header": 5}', None, "expected a list under header"),
-        ("text", "zip -> city\nzip -> ", 2, "expected a column name"),
+        ("weever", '{"constraints": [[]], "header": ["a"]}', None, "Constraint 1: Expected a list of predicates"),
+        ("weever", '{"constraints": []}', None, "Give the header"),
+        ("weever", '{"rule": []}', None, "Expected a list under constraints"),
+        ("weever", '{"constraints": [], "header": 5}', None, "Expected a list under header"),
+        ("text", "zip -> city\nzip -> ", 2, "Expected a column name"),
     ],
 )
 def test_text_that_breaks_its_format_is_reported_with_line_and_reason(
@@ -292,19 +292,19 @@ def test_columns_by_number_get_their_names_from_a_header() -> None:
 
 @pytest.mark.parametrize("number", ["3", "9" * 5000])
 def test_a_number_beyond_the_header_is_an_error_with_its_line(number: str) -> None:
-    with pytest.raises(RuleBookError, match=r"line 2: .*there is no column .*: the header has 3, numbered from 0"):
+    with pytest.raises(RuleBookError, match=r"Line 2: .*There is no column .*: the header has 3, numbered from 0"):
         load_rules(f"!(s.0 == t.0)\n!(s.{number} == t.0)\n", format="desbordante", header=["id", "zip", "city"])
 
 
 @pytest.mark.parametrize(
     ("text", "line", "said"),
     [
-        ('{"rule": [}', 1, r"a value is missing \(at character 11 of the line\)"),
-        ('{"rule": [\n1 2]}', 2, r"a comma or a closing bracket is missing \(at character 3"),
-        ('{"rule": [], 5}', 1, "a name in double quotes is missing"),
-        ('{"rule" []}', 1, "a colon is missing after a name"),
-        ('{"rule": [],} x', 1, r"there is more text after the end \(at character 15"),
-        ('{"rule": ["a]}', 1, "a quote is opened here and never closed"),
+        ('{"rule": [}', 1, r"A value is missing \(at character 11 of the line\)"),
+        ('{"rule": [\n1 2]}', 2, r"A comma or a closing bracket is missing \(at character 3"),
+        ('{"rule": [], 5}', 1, "A name in double quotes is missing"),
+        ('{"rule" []}', 1, "A colon is missing after a name"),
+        ('{"rule": [],} x', 1, r"There is more text after the end \(at character 15"),
+        ('{"rule": ["a]}', 1, "A quote is opened here and never closed"),
         ('{"rule": ["a\nb"]}', 1, "a line break or another character that must be written"),
         ('{"rule": ["\\x"]}', 1, r"JSON does not allow what follows a \\"),
     ],

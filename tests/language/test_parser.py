@@ -157,7 +157,7 @@ def test_the_value_of_a_key_needs_no_call_around_it(kind: RuleKind, text: str, s
 
 def test_a_text_that_stands_for_several_constraints_is_no_single_one() -> None:
     assert len(parse_rule("a -> b, c")) == 2
-    with pytest.raises(RuleSyntaxError, match="expected one rule, but this stands for 2"):
+    with pytest.raises(RuleSyntaxError, match="Expected one rule, but this stands for 2"):
         parse("a -> b, c")
 
 
@@ -170,34 +170,34 @@ def error_of(text: str, **options: list[str]) -> RuleSyntaxError:
 @pytest.mark.parametrize(
     ("text", "column", "problem"),
     [
-        ("", 1, "the rule is empty"),
-        ("not (s.zip = t.zip and s.city t.city)", 31, "expected a comparison (= != < <= > >=); found 't.'"),
-        ("not (s.zip = t.zip", 19, "expected ')', ',' or 'and'; the text ends here"),
-        ("not (s.zip = )", 14, "expected a column such as s.zip or a constant; found ')'"),
-        ("not (s.zip # 5)", 12, "expected a comparison (= != < <= > >=); found '#'"),
-        ("not (s.zip = t.zip) and", 21, "expected the end of the rule; found 'and'"),
+        ("", 1, "The rule is empty"),
+        ("not (s.zip = t.zip and s.city t.city)", 31, "Expected a comparison (= != < <= > >=); found 't.'"),
+        ("not (s.zip = t.zip", 19, "Expected ')', ',' or 'and'; the text ends here"),
+        ("not (s.zip = )", 14, "Expected a column such as s.zip or a constant; found ')'"),
+        ("not (s.zip # 5)", 12, "Expected a comparison (= != < <= > >=); found '#'"),
+        ("not (s.zip = t.zip) and", 21, "Expected the end of the rule; found 'and'"),
         ("s.zip = t.zip", 1, "put the comparisons into not (...)"),
         ("(s.zip = t.zip)", 1, "put the comparisons into not (...)"),
-        ("not s.zip = t.zip", 5, "expected '('; found 's.'"),
+        ("not s.zip = t.zip", 5, "Expected '('; found 's.'"),
         ("not (s.a = t.a or s.b = t.b)", 16, "has no 'or': write one rule for each"),
         ("not (s.a = null)", 12, "never true"),
-        ("not (zip = t.zip)", 6, "expected a column such as s.zip"),
-        ("not (s.a = x.a)", 12, "no row is called 'x'"),
+        ("not (zip = t.zip)", 6, "Expected a column such as s.zip"),
+        ("not (s.a = x.a)", 12, "No row is called 'x'"),
         ("not (s.a = t1.a)", 12, "do not go together"),
         ("not (t0.a = t1.a and t1.b = t2.b)", 29, "a third row"),
         ("not (1 = 2)", 6, "two constants"),
         ("not (s.a = date '2020-02-30')", 12, "'2020-02-30' is not a date: write it like date '2020-01-31'"),
-        ("not (s.a = 'x)", 12, 'expected a column such as s.zip or a constant; found "\'"'),
-        ("unique()", 8, "expected a column name"),
-        ("zip city", 5, "expected ',' or '->'; found 'city'"),
-        ("zip => city", 5, "expected ',' or '->'; found '='"),
+        ("not (s.a = 'x)", 12, 'Expected a column such as s.zip or a constant; found "\'"'),
+        ("unique()", 8, "Expected a column name"),
+        ("zip city", 5, "Expected ',' or '->'; found 'city'"),
+        ("zip => city", 5, "Expected ',' or '->'; found '='"),
         ("salary > 0", 8, "about the values of one row is written row(...), as in row(salary >= 0)"),
         ("city in ('Rome')", 6, "is written row(...)"),
-        ('unique("zip code")', 8, "quotes are for values; a name with blanks goes into back quotes, as in `zip code`"),
+        ('unique("zip code")', 8, "Quotes are for values; a name with blanks goes into back quotes, as in `zip code`"),
         ("'zip' -> city", 1, "goes into back quotes"),
-        ("unqiue(zip)", 1, "there is no short form 'unqiue'. Did you mean 'unique'?"),
+        ("unqiue(zip)", 1, "There is no short form 'unqiue'. Did you mean 'unique'?"),
         (" key(zip)", 2, "The short forms are unique(...), order(...), no_overlap(...), row(...) or not_null(...)"),
-        ("order(a) by g", 8, "expected ','"),
+        ("order(a) by g", 8, "Expected ','"),
         ("row(a > 1 and t.b > s.c)", 21, "about one row"),
     ],
 )
@@ -228,7 +228,7 @@ def test_absurd_texts_are_errors_too() -> None:
 def test_an_unknown_column_is_an_error_that_names_the_nearest() -> None:
     error = error_of("not (s.zip = t.zip and s.ctiy != t.city)", columns=["zip", "city"])
     assert error.column == 26
-    assert "there is no column 'ctiy'. Did you mean 'city'?" in str(error)
+    assert "There is no column 'ctiy'. Did you mean 'city'?" in str(error)
     assert error.expected == ("zip", "city")
     assert parse("zip -> city", ["zip", "city"]) == ZIP_CITY
 

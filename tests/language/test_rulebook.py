@@ -124,57 +124,65 @@ def test_five_mistakes_give_five_messages_each_with_its_line() -> None:
     found = problems_of(FIVE_MISTAKES)
     assert [line for line, _ in found] == [3, 5, 6, 8, 11]
     severty, syntax, twice, fatal, both = (message for _, message in found)
-    assert severty == "rule 'zip_fixes_city' has an unknown key 'severty'. Did you mean 'severity'?"
-    assert syntax.startswith("rule 'pay': dc: expected a column such as s.zip or a constant; found ')'")
+    assert severty == "Rule 'zip_fixes_city' has an unknown key 'severty'. Did you mean 'severity'?"
+    assert syntax.startswith("Rule 'pay': dc: Expected a column such as s.zip or a constant; found ')'")
     assert syntax.endswith("not (s.state = t.state and s.salary > )\n" + " " * 40 + "^")
-    assert twice == "the name 'pay' is used twice, first on line 4"
-    assert fatal == "rule 'pay': severity: expected error or warn, not 'fatal'"
-    assert both.endswith("row, not_null, matches, one_of, references; it has fd and unique")
+    assert twice == "The name 'pay' is used twice, first on line 4."
+    assert fatal == "Rule 'pay': severity: Expected error or warn, not 'fatal'."
+    assert both.endswith("row, not_null, matches, one_of, references. It has fd and unique.")
 
 
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
-        ("", None, "the file is empty"),
+        ("", None, "The file is empty"),
         ("a: [", 1, "not valid YAML"),
         ('{"rules": [', 1, "not valid JSON or YAML"),
-        ("rules:\n  - name: a\n     unique: a", 3, "not valid YAML: this line is indented deeper than the key before"),
-        ("rules:\n  -name: a\n   unique: a", 3, "indent keys alike, with a blank behind each -"),
-        ("rules:\n  - name: a\n    row: a: b", 3, "a colon and a blank start a new key here: put the text in quotes"),
+        (
+            "rules:\n  - name: a\n     unique: a",
+            3,
+            "This is not valid YAML: This line is indented deeper than the key before",
+        ),
+        (
+            "rules:\n  -name: a\n   unique: a",
+            3,
+            "indent keys by the same number of blanks, with a blank after each '-'",
+        ),
+        ("rules:\n  - name: a\n    row: a: b", 3, "A colon and a blank start a new key here: put the text in quotes"),
         ("rules:\n  - {name: a, one_of: {zip: [05401]}}", 2, "05401 would lose its leading zero as a number"),
         ("rules:\n  - {name: a, one_of: {n: [1e400]}}", 2, "1e400 is larger than any float"),
-        ("rules:\n  - {name: 2024-01-01, unique: a}", 2, "the date 2024-01-01; put it in quotes"),
-        ("rules: []", 1, "there are no rules"),
-        ("version: 1", 1, "there are no rules"),
-        ("- x", 1, "the rule file must be a mapping of keys to values, not a list"),
-        ("rules: 5", 1, "expected a list of rules, not 5"),
-        ("version: 2\nrules: [{name: a, unique: a}]", 1, "this version of Refute reads format version 1, not 2"),
-        ("rules:\n  - 5", 2, "rule number 1 must be a mapping of keys to values, not 5"),
-        ("rules:\n  - unique: a", 2, "rule number 1 has no name"),
-        ("rules:\n  - name: a", 2, "it has none"),
-        ("rules:\n  - name: 5\n    unique: a", 2, "expected text, not 5; put it in quotes"),
-        ("rules:\n  - {name: ' ', unique: a}", 2, "the text is empty"),
-        ("rules:\n  - name: a\n    unique: []", 3, "the list is empty"),
-        ("rules:\n  - name: a\n    unique: a\n    unique: b", 4, "the key 'unique' is written twice, first on line 3"),
-        ("rules:\n  - name: a\n    unique: a\n    tolerance: 5%", 4, "expected rows, suspects or violations"),
-        ("rules:\n  - name: a\n    unique: a\n    tolerance: {}", 4, "it sets no limit"),
+        ("rules:\n  - {name: 2024-01-01, unique: a}", 2, "the date 2024-01-01. Put it in quotes"),
+        ("rules: []", 1, "There are no rules"),
+        ("version: 1", 1, "There are no rules"),
+        ("- x", 1, "The rule file must be a mapping of keys to values, not a list"),
+        ("rules: 5", 1, "Expected a list of rules, not 5"),
+        ("version: 2\nrules: [{name: a, unique: a}]", 1, "This version of Refute reads format version 1, not 2"),
+        ("rules:\n  - 5", 2, "Rule number 1 must be a mapping of keys to values, not 5"),
+        ("rules:\n  - unique: a", 2, "Rule number 1 has no name"),
+        ("rules:\n  - name: a", 2, "It has none"),
+        ("rules:\n  - name: 5\n    unique: a", 2, "Expected text, not 5. Put it in quotes"),
+        ("rules:\n  - {name: ' ', unique: a}", 2, "The text is empty"),
+        ("rules:\n  - name: a\n    unique: []", 3, "The list is empty"),
+        ("rules:\n  - name: a\n    unique: a\n    unique: b", 4, "The key 'unique' is written twice, first on line 3"),
+        ("rules:\n  - name: a\n    unique: a\n    tolerance: 5%", 4, "Expected rows, suspects or violations"),
+        ("rules:\n  - name: a\n    unique: a\n    tolerance: {}", 4, "It sets no limit"),
         ("rules:\n  - name: a\n    unique: a\n    tolerance: {rows: 0.5}", 4, "0.5 is not a limit"),
         ("rules:\n  - name: a\n    unique: a\n    tolerance:\n      rows: -1", 5, "-1 is not a limit"),
         (
             "rules:\n  - name: a\n    unique: a\n    tolerance: {rows: 101%}",
             4,
-            "rule 'a': tolerance: rows: a limit of 101%",
+            "Rule 'a': tolerance: rows: A limit of 101%",
         ),
         (
             "rules:\n  - name: a\n    unique: a\n    tolerance: {row: 1}",
             4,
-            "rule 'a': tolerance has an unknown key 'row'.",
+            "Rule 'a': tolerance has an unknown key 'row'.",
         ),
-        ("rules:\n  - name: a\n    unique: a\n    nulls: never", 4, "expected sql or equal, not 'never'"),
-        ("rules:\n  - name: a\n    unique: a\n    where: x = = 3", 4, "rule 'a': where: expected"),
-        ("rules:\n  - name: a\n    unique: a\n    tags: [1]", 4, "expected text, not 1"),
+        ("rules:\n  - name: a\n    unique: a\n    nulls: never", 4, "Expected sql or equal, not 'never'"),
+        ("rules:\n  - name: a\n    unique: a\n    where: x = = 3", 4, "Rule 'a': where: Expected"),
+        ("rules:\n  - name: a\n    unique: a\n    tags: [1]", 4, "Expected text, not 1"),
         ("dataset: {keys: [a]}\nrules: [{name: a, unique: a}]", 1, "Did you mean 'key'?"),
-        ("rules: &x\n  - {name: a, dc: *x}", 1, "this alias contains itself"),
+        ("rules: &x\n  - {name: a, dc: *x}", 1, "This alias contains itself"),
         ("rules:\n  - {name: 'a[b]', unique: a}\n  - {name: a, fd: 'x -> b, c'}", 3, "'a[b]'"),
     ],
 )
@@ -186,7 +194,7 @@ def test_mistakes_in_plain_data_have_no_line_but_name_the_rule() -> None:
     data: dict[str, object] = {"rules": [{"name": "a", "uniqe": "x"}]}
     found = problems_of(data)
     assert [line for line, _ in found] == [None, None]
-    assert found[0][1] == "rule 'a' has an unknown key 'uniqe'. Did you mean 'unique'?"
+    assert found[0][1] == "Rule 'a' has an unknown key 'uniqe'. Did you mean 'unique'?"
 
 
 def test_the_message_of_an_error_has_file_and_line(tmp_path: Path) -> None:
@@ -194,12 +202,12 @@ def test_the_message_of_an_error_has_file_and_line(tmp_path: Path) -> None:
     path.write_text(FIVE_MISTAKES)
     with pytest.raises(RuleBookError) as caught:
         load_rules(path)
-    assert str(caught.value).startswith(f"{path}:3: rule 'zip_fixes_city' has an unknown key")
-    assert f"\n{path}:6: the name 'pay'" in str(caught.value)
+    assert str(caught.value).startswith(f"{path}:3: Rule 'zip_fixes_city' has an unknown key")
+    assert f"\n{path}:6: The name 'pay'" in str(caught.value)
 
 
 def test_a_missing_file_is_one_clear_sentence() -> None:
-    with pytest.raises(RuleError, match=r"there is no file or folder 'nowhere/rules\.yaml'"):
+    with pytest.raises(RuleError, match=r"There is no file or folder 'nowhere/rules\.yaml'"):
         load_rules("nowhere/rules.yaml")
 
 
@@ -234,7 +242,7 @@ def test_a_glob_or_folder_in_place_of_rules_is_told_from_a_rule(
     monkeypatch.chdir(tmp_path)
     Path("sales").mkdir()
     for path in ("sales", "sales/*.csv", "missing.csv", "s3://sales/a.parquet"):
-        with pytest.raises(RuleError, match=r"are data and rules swapped\?") as caught:
+        with pytest.raises(RuleError, match=r"Are data and rules swapped\?") as caught:
             RuleBook.of(path)
         assert caught.value.facts["path"] == path
     Path("rules.csv").write_text("zip -> city")
@@ -252,11 +260,11 @@ def test_books_are_made_of_texts_constraints_and_rules() -> None:
     assert Rule.of(rule) is rule
     with pytest.raises(RuleError, match=r"this stands for 2 \(zip_fixes_city, zip_fixes_state\)"):
         Rule.of("zip -> city, state")
-    with pytest.raises(RuleError, match="two rules have the same name: 'mine'"):
+    with pytest.raises(RuleError, match="Two rules have the same name: 'mine'"):
         RuleBook.of([rule, rule])
-    with pytest.raises(RuleError, match="expected a rule, its text or a rule file, not int"):
+    with pytest.raises(RuleError, match="Expected a rule, its text or a rule file, not int"):
         RuleBook.of([5])
-    with pytest.raises(RuleError, match="there are no rules"):
+    with pytest.raises(RuleError, match="There are no rules"):
         RuleBook.of([])
     with pytest.raises(KeyError, match="Did you mean 'mine'"):
         book["mines"]
@@ -342,11 +350,11 @@ def test_advice_finds_rules_that_are_of_no_use() -> None:
         }
     )
     assert [str(item) for item in advise(book)] == [
-        "rule 'never' can never be broken: its comparisons contradict each other",
-        "rule 'same' says the same as rule 'base'",
-        "rule 'longer' follows from rule 'base'",
-        "rule 'spare' does not need s.x <= t.x: the rest of the rule implies it",
-        "rule 'elsewhere' follows from rule 'base'",
+        "Rule 'never' can never be broken: its comparisons contradict each other.",
+        "Rule 'same' says the same as rule 'base'.",
+        "Rule 'longer' follows from rule 'base'.",
+        "Rule 'spare' does not need s.x <= t.x: the rest of the rule implies it.",
+        "Rule 'elsewhere' follows from rule 'base'.",
     ]
 
 
@@ -354,6 +362,6 @@ def test_advice_finds_rules_that_are_of_no_use() -> None:
 def test_nothing_is_shown_of_a_table_under_the_name_of_a_rule_file(tmp_path: Path, name: str) -> None:
     content = '{"a": "b,c", "SECRET77": "1,2"}' if name == "t.json" else "a: b,c\nSECRET77: 1,2\n"
     (tmp_path / name).write_text(content, encoding="utf-8")
-    with pytest.raises(RuleError, match="this is not a file of rules") as caught:
+    with pytest.raises(RuleError, match="This is not a file of rules") as caught:
         load_rules(tmp_path / name)
     assert "SECRET" not in str(caught.value)

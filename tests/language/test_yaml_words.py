@@ -31,17 +31,20 @@ FOREIGN = re.compile(
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('rules:\n  - {name: z, matches: {zip: "\\d+"}}', "line 2: not valid YAML: 'd' cannot follow \\"),
-        ("rules:\n\t- name: a", "line 2: not valid YAML: a tab cannot stand here: indent with blanks"),
-        ("rules:\n  - name: a: b", "line 2: not valid YAML: a colon and a blank start a new key here"),
-        ("rules: [{name: a", "line 1: not valid YAML: the brackets that are opened on line 1 lack a comma"),
-        ('rules:\n  - name: "a', "line 2: not valid YAML: a quote is opened on line 2 and never closed"),
-        ("rules:\n  - name: a\n   fd: x", "line 3: not valid YAML: this line is indented unlike those before it"),
-        ("rules: [a]]", "line 1: not valid YAML: the value before this has ended: remove what follows it"),
-        ("rules:\n  - {name: a}\n}", "line 3: not valid YAML: the value before this has ended"),
-        ("rules:\n  - name: 'a' b", "line 2: not valid YAML: the value before this has ended"),
-        ("rules: *nope", "line 1: not valid YAML: the alias 'nope' is not defined"),
-        ("version: 1\nrules: \0", "line 2: not valid YAML: this line has a character that text cannot have"),
+        ('rules:\n  - {name: z, matches: {zip: "\\d+"}}', "Line 2: This is not valid YAML: 'd' cannot follow \\"),
+        ("rules:\n\t- name: a", "Line 2: This is not valid YAML: A tab cannot stand here: indent with blanks"),
+        ("rules:\n  - name: a: b", "Line 2: This is not valid YAML: A colon and a blank start a new key here"),
+        ("rules: [{name: a", "Line 1: This is not valid YAML: The brackets that are opened on line 1 lack a comma"),
+        ('rules:\n  - name: "a', "Line 2: This is not valid YAML: A quote is opened on line 2 and never closed"),
+        (
+            "rules:\n  - name: a\n   fd: x",
+            "Line 3: This is not valid YAML: This line is indented unlike those before it",
+        ),
+        ("rules: [a]]", "Line 1: This is not valid YAML: The value before this has ended: remove what follows it"),
+        ("rules:\n  - {name: a}\n}", "Line 3: This is not valid YAML: The value before this has ended"),
+        ("rules:\n  - name: 'a' b", "Line 2: This is not valid YAML: The value before this has ended"),
+        ("rules: *nope", "Line 1: This is not valid YAML: The alias 'nope' is not defined"),
+        ("version: 1\nrules: \0", "Line 2: This is not valid YAML: This line has a character that text cannot have"),
     ],
 )
 def test_the_usual_mistakes_are_named(text: str, said: str) -> None:

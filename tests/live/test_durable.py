@@ -73,7 +73,7 @@ def test_a_second_writer_is_refused(folder: Path) -> None:
     other = subprocess.run(
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False, timeout=60
     )
-    assert "EngineError: the monitor in" in other.stderr
+    assert "EngineError: The monitor in" in other.stderr
     carry_out(monitor, 3)
     monitor.commit()
     monitor.close()

@@ -86,7 +86,7 @@ def test_a_row_too_far_for_a_bitmap_is_refused_and_changes_nothing() -> None:
     far = batch_of({1: (0, 0, 0), 2**32: (0, 0, 0)}, {1: [(True, True)], 2**32: [(True, True)]}, 1)
     with pytest.raises(DataError, match=r"holds 4,294,967,296 rows, and row 4,294,967,296"):
         index.insert(far, [NO_LIMIT])
-    with pytest.raises(DataError, match="choose another method"):
+    with pytest.raises(DataError, match="Choose another method"):
         index.probe(far, [NO_LIMIT])
     last = batch_of({2**32 - 1: (0, 0, 0)}, {2**32 - 1: [(True, True)]}, 1)
     assert index.insert(last, [NO_LIMIT])[0].count == 0

@@ -169,7 +169,7 @@ def test_nothing_is_written_where_nothing_is_proposed(tmp_path: Path, capsys: py
     data, file = tmp_path / "rows.csv", tmp_path / "rules.yaml"
     data.write_text("a,b\n1,2\n")
     assert run(["discover", str(data), "--out", str(file), "--engine", "local"]) == Exit.PARTIAL
-    assert "no rule was found, so" in capsys.readouterr().err
+    assert "No rule was found, so" in capsys.readouterr().err
     assert not file.exists()
     assert run(["init", str(data), "--out", str(file), "--engine", "local"]) == Exit.PARTIAL
     assert "add a rule before you check" in capsys.readouterr().err

@@ -239,7 +239,7 @@ def test_rows_that_repeat_others_count_once_and_that_is_said() -> None:
         "e": [0, 1, 1, 0],
     }
     found = rf.propose(pa.table({name: values * 300 for name, values in few.items()}))
-    assert any("only 4 of 1,200 rows are distinct" in note for note in found.notes)
+    assert any("Only 4 of 1,200 rows are distinct" in note for note in found.notes)
     assert not any("->" in text for text in texts(found))
 
 
@@ -251,7 +251,7 @@ def test_a_table_of_fewer_rows_than_chance_must_blame_speaks_for_nothing_and_tha
     found = proposed(rows)
     assert not found.rules
     assert not found.tendencies
-    assert found.notes == (f"too few rows to tell a rule from chance: {rows}, where at least 10 are needed",)
+    assert found.notes == (f"There are too few rows to tell a rule from chance: {rows}, where at least 10 are needed.",)
     assert {"unique(id)", "not_null(one)"} <= texts(proposed(10))
     assert not proposed(10).notes
 
@@ -319,7 +319,7 @@ def test_keys_of_rows_that_repeat_are_keys_of_all_rows() -> None:
 def test_what_is_found_among_rows_that_differ_is_true_of_all_rows() -> None:
     table = repeated()
     found = rf.propose(table)
-    assert found.notes == ("only 60 of 2,000 rows are distinct; rows that repeat another were counted once",)
+    assert found.notes == ("Only 60 of 2,000 rows are distinct. Rows that repeat another were counted once.",)
     said = [one for head in (*found.rules, *found.tendencies) for one in (head, *head.members)]
     (key,) = (one for one in said if one.kind == "key")
     assert key.evidence == "3 of 2,000 rows break it"
@@ -482,7 +482,7 @@ def test_the_list_is_the_same_for_a_seed_on_any_number_of_threads() -> None:
 def test_columns_that_rules_cannot_read_are_left_out_and_that_is_said() -> None:
     table = people(200).append_column("tags", pa.array([["a"]] * 200))
     found = rf.propose(table)
-    assert found.notes == ("rules cannot read every type, so these columns were left out: tags",)
+    assert found.notes == ("Rules cannot read every type, so these columns were left out: tags.",)
     assert texts(found) == texts(rf.propose(people(200)))
     mixed = people(200).to_pandas().assign(mixed=[1, "a"] * 100)
     assert texts(rf.propose(mixed)) == texts(found)

@@ -50,7 +50,7 @@ def test_line_breaks_in_closed_quotes_are_read(tmp_path: Path, text: str) -> Non
 
 def test_a_row_that_lacks_cells_before_an_unclosed_quote_is_named_itself(tmp_path: Path) -> None:
     (tmp_path / "data.csv").write_text('a,b\n1,"x\ny"\n2\n3,z\n"4,z\n')
-    with pytest.raises(DataError, match=r"data\.csv:4: this row has 1 cell instead of 2: '2'"):
+    with pytest.raises(DataError, match=r"data\.csv:4: This row has 1 cell instead of 2: '2'"):
         rf.count(str(tmp_path / "data.csv"), "unique(a)", engine="local")
 
 

@@ -57,7 +57,7 @@ def test_a_file_that_begins_with_the_mark_of_utf8_is_not_read_in_another_encodin
     (tmp_path / "t.csv").write_text("id,ort\n1,Köln\n", encoding="utf-8-sig")
     assert rf.count(str(tmp_path / "t.csv"), "unique(id)", engine="local") == 0
     for encoding in ("cp1252", "koi8-r"):
-        with pytest.raises(DataError, match=r"begins with the mark of UTF-8, and .* was named: leave the encoding out"):
+        with pytest.raises(DataError, match=r"begins with the mark of UTF-8, and .* was named. Leave the encoding out"):
             rf.count(str(tmp_path / "t.csv"), "unique(id)", engine="local", csv={"encoding": encoding})
 
 
@@ -81,11 +81,11 @@ def test_without_quotes_a_quote_is_a_letter(tmp_path: Path) -> None:
     ("content", "problem"),
     [
         (b"id;zip\n1;a\n2;b\n", r"single column, 'id;zip': its cells seem to be separated by ';', not by ','"),
-        (b"id;price\n1;2,5\n", r"separated by ';', not by ','; pass csv=\{'delimiter': ';'\} \(--delimiter ';'\)"),
-        (b"id\tzip\n1\ta\n", r"separated by a tab, not by ','; pass csv=\{'delimiter': '\\\\t'\}"),
-        ("id,ort\n1,Köln\n".encode("cp1252"), r"not UTF-8 text; it may be cp1252: pass csv=\{'encoding': 'cp1252'\}"),
-        (b"id,ort\n1,\x81\n", r"it may be latin-1"),
-        ("id,ort\n1,x\n".encode("utf-16"), r"it seems to be UTF-16: convert it first"),
+        (b"id;price\n1;2,5\n", r"separated by ';', not by ','. Pass csv=\{'delimiter': ';'\} \(--delimiter ';'\)"),
+        (b"id\tzip\n1\ta\n", r"separated by a tab, not by ','. Pass csv=\{'delimiter': '\\\\t'\}"),
+        ("id,ort\n1,Köln\n".encode("cp1252"), r"not UTF-8 text. It may be cp1252. Pass csv=\{'encoding': 'cp1252'\}"),
+        (b"id,ort\n1,\x81\n", r"It may be latin-1"),
+        ("id,ort\n1,x\n".encode("utf-16"), r"It seems to be UTF-16. Convert it first"),
     ],
 )
 def test_a_wrong_delimiter_or_encoding_is_named(tmp_path: Path, content: bytes, problem: str) -> None:
@@ -120,7 +120,7 @@ def test_a_wrong_delimiter_is_named_whether_it_was_given_or_not(
 def test_a_wrong_delimiter_is_named_before_columns_that_are_not_there(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("id,zip,city\n1,2,a\n", encoding="utf-8")
     for key in ("id", None):
-        with pytest.raises(DataError, match=r"'id,zip,city': .* separated by ',', not by ';'; pass csv="):
+        with pytest.raises(DataError, match=r"'id,zip,city': .* separated by ',', not by ';'. Pass csv="):
             rf.check(tmp_path / "t.csv", "zip -> city", key=key, csv={"delimiter": ";"})
     with pytest.raises(SchemaError) as caught:
         rf.check(pa.table({"id,zip": [1]}), "unique(id)")
@@ -203,7 +203,7 @@ WORDS = ("Köln", "Łódź", "Škoda", "Москва", "Ωμέγα", "東京", "
 def test_utf8_that_is_read_as_another_encoding_is_named(tmp_path: Path, word: str, encoding: str) -> None:
     (tmp_path / "t.csv").write_text(f"id,city\n1,{word}\n2,Ulm\n", encoding="utf-8")
     named = CsvOptions(encoding=encoding).encoding
-    with pytest.raises(DataError, match=f"is UTF-8, and {named} was named, which makes '.*' of '.*': leave") as caught:
+    with pytest.raises(DataError, match=f"is UTF-8, and {named} was named, which makes '.*' of '.*'. Leave") as caught:
         read_local(tmp_path / "t.csv", None, CsvOptions(encoding=encoding))
     shown = [ast.literal_eval(text) for _, text in caught.value.quoted]
     assert shown[1] in word
@@ -273,7 +273,7 @@ def test_a_file_that_is_not_text_is_named_for_what_it_is(tmp_path: Path, encodin
     with zipfile.ZipFile(tmp_path / "zip.csv", "w") as archive:
         archive.writestr("a", "b")
     for kind in ("Parquet", "gzip", "zip"):
-        with pytest.raises(DataError, match=f"it is not text, but seems to be a {kind} "):
+        with pytest.raises(DataError, match=f"It is not text, but seems to be a {kind} "):
             read_local(tmp_path / f"{kind.lower()}.csv", None, CsvOptions(encoding=encoding))
     (tmp_path / "t.csv").write_text("PAR1,ORC\n1,2\n")
     assert read_local(tmp_path / "t.csv", None, CsvOptions(encoding=encoding)).column_names == ["PAR1", "ORC"]
@@ -288,9 +288,9 @@ def test_a_file_that_is_not_text_is_named_for_what_it_is(tmp_path: Path, encodin
         ({"delimiter": ";;"}, "delimiter must be one character"),
         ({"delimiter": '"'}, "delimiter must be a character that is not the quote"),
         ({"quote": "ab"}, "quote must be one character, such as '\"'"),
-        ({"encoding": "utf-9"}, "there is no encoding 'utf-9'"),
-        ({"encoding": "utf-16"}, "files in utf-16 cannot be read"),
-        ({"encoding": "gbk"}, "files in gbk cannot be read"),
+        ({"encoding": "utf-9"}, "There is no encoding 'utf-9'"),
+        ({"encoding": "utf-16"}, "Files in utf-16 cannot be read"),
+        ({"encoding": "gbk"}, "Files in gbk cannot be read"),
         ({"null_values": [1]}, "null_values must be a text or a list of them"),
         (";", "csv must be a mapping"),
     ],

@@ -58,16 +58,16 @@ def test_a_glob_reads_files_in_order_of_name_and_widens_types(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("name", "content", "expected"),
     [
-        ("none.csv", None, "there is no file"),
-        ("*.csv", None, "no file matches"),
-        ("t.csv", "a,b\n1\n", "t.csv:2: this row has 1 cell instead of 2: '1'"),
+        ("none.csv", None, "There is no file"),
+        ("*.csv", None, "No file matches"),
+        ("t.csv", "a,b\n1\n", "t.csv:2: This row has 1 cell instead of 2: '1'"),
         ("empty.csv", "", "is empty"),
-        ("t.parquet", "no parquet", "cannot read"),
-        ("t.json", "{no json", "cannot read"),
-        ("t.orc", "no orc", "cannot read"),
-        ("t.arrow", "no arrow", "cannot read"),
-        ("t.xlsx", "?", "cannot tell the format"),
-        ("t", "?", "cannot tell the format"),
+        ("t.parquet", "no parquet", "Cannot read"),
+        ("t.json", "{no json", "Cannot read"),
+        ("t.orc", "no orc", "Cannot read"),
+        ("t.arrow", "no arrow", "Cannot read"),
+        ("t.xlsx", "?", "Cannot tell the format"),
+        ("t", "?", "Cannot tell the format"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_named(name: str, content: str | None, expected: str, tmp_path: Path) -> None:

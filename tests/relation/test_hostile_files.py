@@ -111,13 +111,13 @@ def test_files_with_some_bytes_changed_are_read_or_refused(kind: str, count: int
 def test_a_reader_that_crashes_is_told_from_one_that_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "t.orc"
     file.write_bytes(b"nothing of ORC")
-    with pytest.raises(DataError, match=r"cannot read '.*t\.orc': .*ORC"):
+    with pytest.raises(DataError, match=r"Cannot read '.*t\.orc': .*ORC"):
         read_local(file)
     crashing = tmp_path / "python"
     crashing.write_text("#!/bin/sh\nkill -SEGV $$\n")
     crashing.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(crashing))
-    with pytest.raises(DataError, match=r"cannot read '.*t\.orc': the file is damaged"):
+    with pytest.raises(DataError, match=r"Cannot read '.*t\.orc': The file is damaged"):
         read_local(file)
 
 
@@ -130,22 +130,22 @@ def test_reading_orc_imports_nothing_from_the_current_folder(tmp_path: Path, mon
 
 DEEP = 100_000
 ODD_JSON: dict[str, tuple[bytes, str]] = {
-    "null": (b'null\n{"a":1}\n', "line 1 is not a JSON object"),
-    "scalar": (b"5\n", "line 1 is not a JSON object"),
-    "array": (b'[{"a":1}]\n', "line 1 is not a JSON object"),
-    "text": (b'{"a":1}\n\n  \n"x"\n', "line 4 is not a JSON object"),
-    "pretty": (b'{\n"a": 1\n}\n', "line 2 is not a JSON object"),
+    "null": (b'null\n{"a":1}\n', "Line 1 is not a JSON object"),
+    "scalar": (b"5\n", "Line 1 is not a JSON object"),
+    "array": (b'[{"a":1}]\n', "Line 1 is not a JSON object"),
+    "text": (b'{"a":1}\n\n  \n"x"\n', "Line 4 is not a JSON object"),
+    "pretty": (b'{\n"a": 1\n}\n', "Line 2 is not a JSON object"),
     "two": (b'{"a":1}{"a":2}\n', "more than one object"),
-    "lists": (b'{"a":' + b"[" * DEEP + b"]" * DEEP + b"}\n", "line 1 nests values more than 500 levels deep"),
-    "objects": (b'{"a":1}\n' + b'{"a":' * DEEP + b"1" + b"}" * DEEP, "line 2 nests values more than 500 levels deep"),
-    "uneven": (b'{"a":' + b"[[]," * DEEP, "line 1 nests values more than 500 levels deep"),
+    "lists": (b'{"a":' + b"[" * DEEP + b"]" * DEEP + b"}\n", "Line 1 nests values more than 500 levels deep"),
+    "objects": (b'{"a":1}\n' + b'{"a":' * DEEP + b"1" + b"}" * DEEP, "Line 2 nests values more than 500 levels deep"),
+    "uneven": (b'{"a":' + b"[[]," * DEEP, "Line 1 nests values more than 500 levels deep"),
     "bytes": (b'{"a":"\xff"}\n', "not UTF-8 text"),
     "name": (b'{"\xff":1}\n', "not UTF-8 text"),
     "half": (b'{"a":"\\ud800"}\n', "surrogate"),
     "cut": (b'{"a":1}\n{"a"', "line 2 is not JSON"),
     "kinds": (
         b'{"a":1,"b":null}\n{"a":1.5,"b":"x"}\n{"a":2,"b":[]}\n',
-        "in line 3, column 'b' is a list, where line 2 has text",
+        "In line 3, column 'b' is a list, where line 2 has text",
     ),
     "empty": (b"", "Empty JSON file"),
     "case": (b'{"A":1}\n{"a":2}\n', "differ only by case: .* has both 'A' and 'a'"),
@@ -163,7 +163,7 @@ def test_json_that_is_not_one_object_a_line_is_refused(tmp_path: Path) -> None:
         with pytest.raises(DataError, match=words):
             read_local(paths[name])
     for name in ("lists", "half", "null", "bytes"):
-        with pytest.raises(DataError, match=r"cannot read '.*json'"):
+        with pytest.raises(DataError, match=r"Cannot read '.*json'"):
             rf.count(str(paths[name]), "unique(a)", engine="local", schema="a string")
 
 
@@ -214,7 +214,7 @@ def test_a_cell_may_be_longer_than_what_arrow_reads_at_once(size: int, tmp_path:
 def test_a_line_of_very_many_cells_is_one_short_error(tmp_path: Path) -> None:
     file = tmp_path / "t.csv"
     file.write_text("a,b\n" + "1," * 1_000_000 + "\n2,y\n")
-    with pytest.raises(DataError, match=r"t.csv:2: this row has 1,000,001 cells instead of 2") as raised:
+    with pytest.raises(DataError, match=r"t.csv:2: This row has 1,000,001 cells instead of 2") as raised:
         read_local(file)
     assert len(str(raised.value)) < 600
 
@@ -224,7 +224,7 @@ def test_a_name_that_is_not_utf_8_is_refused_also_where_a_glob_or_folder_finds_i
     Path(name).write_text("a\n1\n")
     for path in (name, str(tmp_path / "n*.csv"), str(tmp_path)):
         for ask in (rf.count, rf.check):
-            with pytest.raises(DataError, match="is not UTF-8; rename the file") as raised:
+            with pytest.raises(DataError, match=r"is not UTF-8\. Rename the file") as raised:
                 ask(path, "unique(a)", engine="local")
             assert str(raised.value).isprintable()
 
@@ -242,7 +242,7 @@ def test_files_that_spell_a_column_in_two_ways_are_refused(kind: str, tmp_path: 
                 pyarrow.feather.write_feather(table, file)
             case _:
                 file.write_text(json.dumps(table.to_pylist()[0]))
-    with pytest.raises(DataError, match=r"'.*/1\.\w+' has 'Zip' and '.*/2\.\w+' has 'zip'; spell"):
+    with pytest.raises(DataError, match=r"'.*/1\.\w+' has 'Zip' and '.*/2\.\w+' has 'zip'. Spell"):
         read_local(tmp_path)
 
 

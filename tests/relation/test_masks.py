@@ -137,9 +137,9 @@ def test_a_condition_selects_the_rows_for_which_it_is_true(
 @pytest.mark.parametrize(
     ("column", "constant", "expected"),
     [
-        (pa.array([1]), "1", "cannot compare 'a' (int64) with the string '1'"),
-        (pa.array(["1"]), 1, "cannot compare 'a' (string) with the integer 1"),
-        (pa.array([True]), 1, "cannot compare 'a' (bool) with the integer 1"),
+        (pa.array([1]), "1", "Cannot compare 'a' (int64) with the string '1'"),
+        (pa.array(["1"]), 1, "Cannot compare 'a' (string) with the integer 1"),
+        (pa.array([True]), 1, "Cannot compare 'a' (bool) with the integer 1"),
         (pa.array([dt.date(2020, 1, 1)]), "2020-01-01", "Write it like date '2020-01-31'"),
         (pa.array([EPOCH], pa.timestamp("us", "UTC")), dt.date(2020, 1, 1), "time zone"),
         (pa.array([EPOCH]), EPOCH.replace(tzinfo=dt.UTC), "time zone"),

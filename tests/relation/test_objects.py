@@ -160,7 +160,7 @@ def test_an_object_of_a_type_that_rules_read_is_not_refused(value: Any) -> None:
 def test_the_error_names_the_column_and_the_types_found(values: list[Any], words: str) -> None:
     for frame in frames(values):
         for ask in (rf.count, rf.verify, rf.check):
-            with pytest.raises(SchemaError, match=f"column 'a' has no single type that holds .* {words}"):
+            with pytest.raises(SchemaError, match=f"Column 'a' has no single type that holds .* {words}"):
                 ask(frame, "unique(a)")
 
 
@@ -256,7 +256,7 @@ def test_integers_of_128_bits_are_exact() -> None:
 )
 def test_a_column_of_anything_hinders_only_rules_that_read_it(column: Any) -> None:
     frame = pd.DataFrame({"a": column, "b": [1, 1]})
-    with pytest.raises(SchemaError, match="column 'a'"):
+    with pytest.raises(SchemaError, match="Column 'a'"):
         rf.check(frame, "unique(a)")
     report = rf.check(frame, "unique(b)")
     assert report.results[0].finding.violations == 2
@@ -277,7 +277,7 @@ def test_polars_columns_of_anything_hinder_only_rules_that_read_them() -> None:
         }
     )
     for name in ("a", "deep"):
-        with pytest.raises(SchemaError, match=f"column '{name}'"):
+        with pytest.raises(SchemaError, match=f"Column '{name}'"):
             rf.check(frame, f"unique({name})")
     report = rf.check(frame, "unique(b)")
     assert report.results[0].finding.violations == 2

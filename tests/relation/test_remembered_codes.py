@@ -206,7 +206,7 @@ def test_null_as_a_value_equals_null_alone_and_values_keep_their_keys(drawn: Any
 def test_one_number_of_64_bits_cannot_stand_beside_null_as_a_value(kind: pa.DataType, number: int) -> None:
     encoding = Encoding([kind])
     column = pa.array([0, None, number], kind)
-    with pytest.raises(DataError, match=r"row 2 holds .* the one 64-bit number"):
+    with pytest.raises(DataError, match=r"Row 2 holds .* the one 64-bit number"):
         encoding.codes(column, nulls_as_value=True)
     assert encoding.codes(column.slice(0, 2), nulls_as_value=True).values.tolist() == [0, NULL_KEY]
     assert len(set(encoding.codes(pa.array([0, 2**63 - 1, number], kind)).values.tolist())) == 3

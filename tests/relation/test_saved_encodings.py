@@ -136,5 +136,5 @@ def test_what_does_not_fit_together_is_refused() -> None:
         Encoding.restored([pa.string()], EncodingState(first.strings, first.labels, {**first.facts, "version": 9}))
     with pytest.raises(DataError, match="nulls"):
         Encoding.restored([pa.string()], EncodingState(pa.array([None], pa.binary()), first.labels, first.facts))
-    with pytest.raises(SchemaError, match="the saved keys are for string, not for int64"):
+    with pytest.raises(SchemaError, match="The saved keys are for string, not for int64"):
         Encoding.restored([pa.int64()], first)

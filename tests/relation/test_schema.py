@@ -51,7 +51,7 @@ def test_a_schema_is_a_text_or_a_mapping() -> None:
         ("m map<string,int>, n int", "'map<string,int>' is not a type for the column 'm'"),
         ("d decimal(40,2)", "1 to 38 digits"),
         ("d decimal(4,5)", "1 to 38 digits"),
-        ("a int, `b int", "cannot read the schema from '`b int' on"),
+        ("a int, `b int", "Cannot read the schema from '`b int' on"),
         ({"a": int}, "not 'a' to <class 'int'>"),
         (7, "a text, a mapping or a StructType, not a int"),
     ],
@@ -100,7 +100,7 @@ def test_cells_are_values_of_the_types_that_a_schema_gives(tmp_path: Path) -> No
 def test_a_cell_that_is_no_value_of_its_type_is_named(kind: str, cell: str, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text(f"x\n{cell}\n", encoding="utf-8")
     with pytest.raises(
-        DataError, match=f"column 'x' of '.*a.csv' has a cell '{cell}', which is not a valid "
+        DataError, match=f"Column 'x' of '.*a.csv' has a cell '{cell}', which is not a valid "
     ) as raised:
         read_local(tmp_path / "a.csv", Schema.of({"x": kind}))
     assert ("+01:00" in str(raised.value)) == (kind == "timestamp")
@@ -112,11 +112,11 @@ def test_a_schema_chooses_columns_by_name_and_names_those_of_a_file_without_a_he
     assert read_local(file, Schema.of("`3` int, `1` string")).to_pydict() == {"3": [6], "1": ["4"]}
     headless = Schema.of("a int, b int, c int", header=False)
     assert read_local(file, headless).to_pylist() == [{"a": 1, "b": 2, "c": 3}, {"a": 4, "b": 5, "c": 6}]
-    with pytest.raises(DataError, match=r"a column 'bb', which '.*a.csv' lacks: its columns are 1, 2, 3"):
+    with pytest.raises(DataError, match=r"a column 'bb', which '.*a.csv' lacks. Its columns are 1, 2, 3"):
         read_local(file, Schema.of("bb int"))
-    with pytest.raises(DataError, match=r"a.csv:1: this row has 3 cells instead of 2: '1,2,3'"):
+    with pytest.raises(DataError, match=r"a.csv:1: This row has 3 cells instead of 2: '1,2,3'"):
         read_local(file, Schema.of("a int, b int", header=False))
-    with pytest.raises(OptionError, match="a file without a header needs a schema"):
+    with pytest.raises(OptionError, match="A file without a header needs a schema"):
         Schema.of(None, header=False)
 
 
@@ -130,27 +130,27 @@ def test_a_schema_reads_json_by_the_text_of_its_values(tmp_path: Path) -> None:
     }
     assert read_local(file, Schema.of("a string"))["a"].to_pylist() == ["1.10", "12345678901234567890.5", None]
     for wrong, told in {
-        "c int": "'c', which '.*' lacks: its columns are a, b, x",
+        "c int": "'c', which '.*' lacks. Its columns are a, b, x",
         "a bigint": "a cell '1.10', which is not a valid bigint",
-        "x string": "column 'x' of '.*' has nested values",
+        "x string": "Column 'x' of '.*' has nested values",
     }.items():
         with pytest.raises(DataError, match=told):
             read_local(file, Schema.of(wrong))
     with pytest.raises(OptionError, match="is not CSV: header=False applies to CSV files only"):
         read_local(file, Schema.of("a int", header=False))
     file.write_text('{"a": 1}\n{"a":\n')
-    with pytest.raises(DataError, match="line 2 is not"):
+    with pytest.raises(DataError, match="Line 2 is not"):
         read_local(file, Schema.of("a int"))
 
 
 def test_files_that_tell_their_own_types_take_no_schema(tmp_path: Path) -> None:
     pa.parquet.write_table(pa.table({"a": [1]}), tmp_path / "a.parquet")
-    with pytest.raises(OptionError, match=r"a.parquet' is Parquet, which has its own schema; leave out schema="):
+    with pytest.raises(OptionError, match=r"a.parquet' is Parquet, which has its own schema. Leave out schema="):
         read_local(tmp_path / "a.parquet", Schema.of("a int"))
 
 
 def test_an_empty_text_is_no_path() -> None:
-    with pytest.raises(DataError, match="the path is empty"):
+    with pytest.raises(DataError, match="The path is empty"):
         read_local("")
 
 

@@ -62,8 +62,8 @@ def test_what_is_hidden_is_in_no_output(
 @pytest.mark.parametrize(
     ("rows", "more", "shown"),
     [
-        ("1,A-1,x\n1,A-2,y\n", ["--key", "id"], "2 rows have id = {}; choose"),
-        ("1,A-1,x\n1,A-1,y\n", ["--key", "id,ssn"], "2 rows have id = {}, ssn = {}; choose"),
+        ("1,A-1,x\n1,A-2,y\n", ["--key", "id"], "2 rows have id = {}. Choose"),
+        ("1,A-1,x\n1,A-1,y\n", ["--key", "id,ssn"], "2 rows have id = {}, ssn = {}. Choose"),
         ("1,A-1,x\n1,A-2,y,z\n", [], "4 cells instead of 3: {}"),
         ("1,A-1,x\n1,A-2,y\n", ["--schema", "id bigint, ssn bigint, city string"], "has a cell {}, which is not"),
     ],
@@ -87,13 +87,13 @@ def test_errors_hide_what_the_report_would_hide(
 def test_an_error_without_hidden_values_has_none_among_its_facts_either() -> None:
     known = repeated_key({"id": 2, "ssn": "A-2"}, 2)
     hidden = known.hiding(lambda name: name == "ssn", "***")
-    assert str(hidden).startswith("the key id, ssn is not unique: 2 rows have id = 2, ssn = ***; choose columns")
+    assert str(hidden).startswith("The key id, ssn is not unique: 2 rows have id = 2, ssn = ***. Choose columns")
     assert hidden.facts == {"key": ("id", "ssn"), "count": 2}
     assert known.hiding(lambda name: name == "city", "***") is known
     cut = type(known)("x" * 9, quoted=((None, "gone"),)).hiding(lambda name: True, "***")
-    assert str(cut) == "DataError: ***", "what cannot be found is not shown in part"
+    assert str(cut) == "DataError: ***.", "what cannot be found is not shown in part"
     other = in_references(ragged_row("zips.csv", "A-2,b"), ["zip"])
-    assert str(other.hiding(lambda name: name is None, "***")).endswith("too few cells: ***")
+    assert str(other.hiding(lambda name: name is None, "***")).endswith("too few cells: ***.")
 
 
 @pytest.mark.parametrize("name", ["rows.parquet", "rows.orc", "rows.feather"])
@@ -114,8 +114,8 @@ def test_what_is_wrong_with_a_file_is_said_where_no_cell_is(
 
 def test_a_quoted_text_that_ends_a_message_with_a_full_stop_is_hidden_alone() -> None:
     known = unreadable("rows.json", "it holds A-2.", quoted=["it holds A-2."])
-    assert str(known) == "cannot read 'rows.json': it holds A-2"
-    assert str(known.hiding(lambda name: True, "***")) == "cannot read 'rows.json': ***"
+    assert str(known) == "Cannot read 'rows.json': it holds A-2."
+    assert str(known.hiding(lambda name: True, "***")) == "Cannot read 'rows.json': ***"
 
 
 @pytest.mark.parametrize("hiding", [["--no-values"], ["--mask", "id,zip,city"], []])
@@ -125,7 +125,7 @@ def test_data_and_rules_that_are_swapped_show_no_values(
     data, rules = arguments[1:3]
     assert run(["check", rules, data, *hiding]) == 3
     told = capsys.readouterr()
-    assert told.err == f"refute: {data!r} is a table, not a file of rules; are data and rules swapped?\n"
+    assert told.err == f"refute: {data!r} is a table, not a file of rules. Are data and rules swapped?\n"
     assert told.out == ""
 
 
@@ -147,9 +147,9 @@ def test_a_baseline_does_not_hold_hidden_values(arguments: list[str], capsys: py
     known = str(Path(arguments[1]).with_name("known.json"))
     rule = [*arguments[:2], "zip -> city", *arguments[3:], "--write-baseline", known]
     for hiding, told in (
-        (["--no-values"], "names rows by their values, and --no-values hides 'zip'; give a --key"),
-        (["--mask", "city"], "names rows by their values, and --mask hides 'city'; give a --key"),
-        (["--mask", "id", "--key", "id"], "names rows by their key, and --mask hides 'id'; leave one of the two out"),
+        (["--no-values"], "names rows by their values, and --no-values hides 'zip'. Give a --key"),
+        (["--mask", "city"], "names rows by their values, and --mask hides 'city'. Give a --key"),
+        (["--mask", "id", "--key", "id"], "names rows by their key, and --mask hides 'id'. Leave one of the two out"),
     ):
         assert run([*rule, *hiding]) == 3
         assert told in capsys.readouterr().err

@@ -162,9 +162,9 @@ def test_values_that_are_cut_for_want_of_room_are_said_to_be(browser: Browser, d
     browser.open(report.to_html())
     _, lines = downloaded(browser, downloads)
     assert max(len(line[3]) for line in lines) == 1000
-    assert "values of at most 1,000 letters; --suspects F writes" in browser.run("return document.body.innerText")
+    assert "values of at most 1,000 letters. --suspects F writes" in browser.run("return document.body.innerText")
     browser.open(report_of().to_html())
-    assert "letters; --suspects F" not in browser.run("return document.body.innerText")
+    assert "letters. --suspects F" not in browser.run("return document.body.innerText")
 
 
 def test_no_spreadsheet_takes_a_value_for_a_formula(browser: Browser, downloads: Path) -> None:

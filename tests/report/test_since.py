@@ -120,10 +120,10 @@ def test_rules_with_known_violations_only_blame_nobody_and_others_say_what_count
     report = after.against(known)
     assert report["order"].state.value == "known"
     assert [name for name, share in report.suspects.shares.items() if share] == ["fd"]
-    assert report.suspects.notes == ("known violations of 'fd' count too, not only new ones",)
+    assert report.suspects.notes == ("Known violations of 'fd' count too, not only new ones.",)
     assert after.suspects.notes == ()
-    assert "known violations of &#39;fd&#39; count too" in report.to_html()
-    assert "known violations of 'fd' count too" in str(report)
+    assert "Known violations of &#39;fd&#39; count too" in report.to_html()
+    assert "Known violations of 'fd' count too" in str(report)
 
 
 def test_a_history_that_cannot_be_read_is_reported_before_anything_is_added(
@@ -136,7 +136,7 @@ def test_a_history_that_cannot_be_read_is_reported_before_anything_is_added(
     (past / "odd.parquet").write_text("not Parquet", encoding="utf-8")
     for more in ([], ["--html", str(tmp_path / "report.html")]):
         assert run([*check, *more]) == 3
-        assert "odd.parquet': it is not a file of a history" in capsys.readouterr().err
+        assert "odd.parquet': It is not a file of a history" in capsys.readouterr().err
     assert len(list(past.iterdir())) == 2
     assert not (tmp_path / "report.html").exists()
 
@@ -150,7 +150,7 @@ def test_what_is_not_a_baseline_is_refused(tmp_path: Path) -> None:
             Baseline.read(file)
     with pytest.raises(DataError, match="none"):
         Baseline.read(tmp_path / "none.json")
-    with pytest.raises(DataError, match="the key of the baseline is id"):
+    with pytest.raises(DataError, match="The key of the baseline is id"):
         report.against(Baseline(("id",), {}))
     changed = Baseline((), {"fd": baselines.KnownRule("another", {"[1, 2]": 1})})
     told = report.against(changed)["fd"]
@@ -161,7 +161,7 @@ def test_what_is_not_a_baseline_is_refused(tmp_path: Path) -> None:
 
 def test_too_many_violations_are_not_named() -> None:
     table = pa.table({"a": [1] * 500})
-    with pytest.raises(OptionError, match="give it a tolerance instead"):
+    with pytest.raises(OptionError, match="Give it a tolerance instead"):
         Baseline.of(rf.check(table, "unique(a)"))
 
 
@@ -198,7 +198,7 @@ def test_rules_are_chosen_by_name_and_tag(tmp_path: Path, capsys: pytest.Capture
     for flags, said in (
         (["--rule", "tow"], "Did you mean 'two'?"),
         (["--tags", "z"], "'x' or 'y'"),
-        (["--rule", "three", "--tags", "x"], "no rule has one of the names"),
+        (["--rule", "three", "--tags", "x"], "No rule has one of the names"),
     ):
         assert run([*check, *flags]) == 3
         assert said in capsys.readouterr().err

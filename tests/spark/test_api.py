@@ -166,7 +166,7 @@ def test_options_of_files_are_refused_where_there_are_none(spark: SparkSession, 
                 rf.count(table, "a -> b", **how)
     with pytest.raises(OptionError, match="'pairs' is a catalog table, which has its own schema"):
         rf.count("pairs", "a -> b", schema="a int, b int")
-    with pytest.raises(OptionError, match="a file without a header needs a schema"):
+    with pytest.raises(OptionError, match="A file without a header needs a schema"):
         rf.count(write(tmp_path / "a.csv", "1,2\n"), "a -> b", header=False, engine="spark")
 
 
@@ -230,7 +230,7 @@ def test_a_column_that_spark_cannot_hold_exactly_is_named(spark: SparkSession) -
 
 def test_a_pandas_frame_without_a_type_is_told_as_in_process(spark: SparkSession) -> None:
     mixed = pandas.DataFrame({"a": [1, "x"]})
-    with pytest.raises(rf.errors.SchemaError, match="column 'a' has no single type"):
+    with pytest.raises(rf.errors.SchemaError, match="Column 'a' has no single type"):
         rf.count(mixed, "not (s.a = t.a)", engine="spark")
 
 
@@ -246,15 +246,15 @@ def test_rows_of_a_database_are_checked_through_a_dataframe(spark_kind: SparkSes
     report = rf.check(people, [CLASH, "unique(id)"], key="id")
     assert [result.finding.violations for result in report] == [2, 0]
     assert report.split(blame="all")[1].count() == 2
-    with pytest.raises(DataError, match="listing violations needs row ids"):
+    with pytest.raises(DataError, match="Listing violations needs row ids"):
         rf.violations(people, CLASH)
 
 
 def test_a_stream_and_an_empty_name_are_one_sentence(spark_kind: SparkSession) -> None:
     stream = spark_kind.readStream.format("rate").load()
-    with pytest.raises(DataError, match="the DataFrame is a stream, and streams are not supported"):
+    with pytest.raises(DataError, match="The DataFrame is a stream, and streams are not supported"):
         rf.count(stream, "not (s.value = t.value)")
     for engine in ("spark", "local"):
         for name in ("", " "):
-            with pytest.raises(DataError, match="the path is empty"):
+            with pytest.raises(DataError, match="The path is empty"):
                 rf.count(name, "a -> b", engine=engine)

@@ -49,7 +49,7 @@ def test_whatever_the_umask_only_the_user_can_write_or_read(cache: Path) -> None
 def test_a_cache_that_others_can_write_is_not_used_and_that_is_said(cache: Path, mode: int) -> None:
     cache.mkdir()
     cache.chmod(mode)
-    with pytest.warns(UntrustedCacheWarning, match=f"the cache {cache} is not used"):
+    with pytest.warns(UntrustedCacheWarning, match=f"The cache {cache} is not used"):
         launcher = find_java().launcher_home / "bin" / "java"
     assert not launcher.is_relative_to(cache)
     assert modes(launcher.parent.parent) == {0o700}
@@ -228,7 +228,7 @@ def test_preparing_says_what_it_did(
     assert run(["prepare", "--kernels"]) == 0
     told = capsys.readouterr()
     assert re.fullmatch(r"kernels: (compiled in \d+ s|already there)\n", told.out)
-    assert told.err == "Compiling kernels for this machine, once, on all cores\n"
+    assert told.err == "Compiling kernels for this machine, once, on all cores.\n"
     archive = ClassArchive.of(find_java())
     own_folder(cache, "classes", archive.folder.name)
     lock = archive.folder / "lock"

@@ -249,7 +249,7 @@ def test_a_command_that_is_interrupted_says_so_in_one_line_and_ends(tmp_path: Pa
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-    assert (process.returncode, out, said) == (Exit.FAILED, "", "refute: interrupted\n")
+    assert (process.returncode, out, said) == (Exit.FAILED, "", "refute: Interrupted.\n")
 
 
 def test_one_command_opens_its_data_and_checks_the_key_once(

@@ -145,7 +145,7 @@ def test_files_on_spark_refer_to_files(spark: SparkSession, tmp_path: Path) -> N
         (tmp_path / "rules.yaml").write_text(f"rules: [{{name: known, references: {wrong}}}]")
         said = []
         for engine in ("local", "spark"):
-            with pytest.raises((SchemaError, DataError), match=r"^rule 'known': ") as caught:
+            with pytest.raises((SchemaError, DataError), match=r"^Rule 'known': ") as caught:
                 rf.check(data, rf.load_rules(tmp_path / "rules.yaml"), engine=engine)
             said.append(str(caught.value))
         assert said[0].replace("int64", "long") == said[1].replace("int64", "long").replace("int32", "long")

@@ -62,7 +62,7 @@ def test_a_python_that_executors_cannot_run_is_named_with_its_path() -> None:
 
 def test_an_error_of_a_python_worker_is_its_last_line() -> None:
     assert told(TRACE.replace("LAST", "ZeroDivisionError: division by zero")) == (
-        "Spark failed on 't': division by zero"
+        "Spark failed on 't': division by zero."
     )
 
 
@@ -70,7 +70,7 @@ def test_a_missing_package_is_told_even_where_executors_do_not_answer(monkeypatc
     monkeypatch.setattr(failures, "found_wanting", lambda: None)
     said = told(TRACE.replace("LAST", "ModuleNotFoundError: No module named 'numba'"))
     assert "No module named 'numba'" in said
-    assert f"install refute[spark] there for Python {OURS}" in said
+    assert f"Install refute[spark] there for Python {OURS}" in said
 
 
 def test_the_worker_that_lacks_most_is_told_and_so_is_another_version() -> None:
@@ -82,7 +82,7 @@ def test_the_worker_that_lacks_most_is_told_and_so_is_another_version() -> None:
     assert sentence([complete]) is None
     said = sentence([complete, partly, old, bare])
     assert said is not None
-    assert "(/usr/bin/python3, version 3.11.2, on c) lacks refute and numba; install" in said
+    assert "(/usr/bin/python3, version 3.11.2, on c) lacks refute and numba. Install" in said
     assert "has refute 0.0.1, and this process has" in (sentence([complete, old]) or "")
 
 

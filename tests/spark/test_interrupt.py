@@ -43,7 +43,7 @@ def test_an_interrupted_command_says_one_line_and_leaves_nothing(tmp_path: Path)
         text=True,
         check=False,
     )
-    assert (done.returncode, done.stdout, done.stderr) == (3, "", "refute: interrupted\n")
+    assert (done.returncode, done.stdout, done.stderr) == (3, "", "refute: Interrupted.\n")
     deadline = time.monotonic() + 60
     while any((tmp_path / "temporary").iterdir()) and time.monotonic() < deadline:  # Java ends after Python
         time.sleep(0.2)

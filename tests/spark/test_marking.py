@@ -97,7 +97,7 @@ def test_columns_may_have_names_that_are_used_inside(spark: SparkSession, tmp_pa
     ("columns", "message"),
     [
         (["__refute_id", "a"], "a name that Refute reserves"),
-        (["a", "a"], "the table has more than one column 'a'"),
+        (["a", "a"], "The table has more than one column 'a'"),
         (["a", "A"], "cannot distinguish"),
     ],
 )

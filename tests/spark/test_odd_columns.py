@@ -79,7 +79,7 @@ def test_days_and_moments_that_python_lacks_are_compared_and_shown(
     assert [one.finding.violations for one in report.results] == list(rules.values())
     assert "10010-01-01" in str(report.results[0].finding.witness)
     assert not rf.verify(frame, "unique(d)", key="id", driver_bytes=driver_bytes).holds
-    with pytest.raises(DataError, match=r"the key d is not unique: 2 rows have d = '.*10010-01-01'"):
+    with pytest.raises(DataError, match=r"The key d is not unique: 2 rows have d = '.*10010-01-01'"):
         rf.verify(frame, "unique(id)", key="d", driver_bytes=driver_bytes)
 
 

@@ -32,7 +32,7 @@ def test_tables_are_made_and_refused(spark_kind: SparkSession, schema: str) -> N
     spark_kind.sql(f"create table {schema}.other (a int) using parquet")
     with pytest.raises(OptionError, match=r"'sinks\.other' already exists and is not a table of violations"):
         require_table(spark_kind, f"{schema}.other")
-    with pytest.raises(OptionError, match="the catalog has no schema 'no_such'"):
+    with pytest.raises(OptionError, match="The catalog has no schema 'no_such'"):
         require_table(spark_kind, "no_such.clashes")
     with pytest.raises(OptionError, match="'a b' is not a valid table name"):
         require_table(spark_kind, "a b")

@@ -82,7 +82,7 @@ def test_a_remote_without_its_scheme_is_told_how_to_write_it() -> None:
 
 @pytest.mark.parametrize("master", ["nonsense", "local[", "locale", "spark://", "http://host"])
 def test_a_master_that_spark_does_not_know_is_one_sentence(master: str) -> None:
-    with pytest.raises(EngineError, match=r"is not a Spark master; masters are local\[N\]"):
+    with pytest.raises(EngineError, match=r"is not a Spark master. Masters are local\[N\]"):
         session(master)
 
 
@@ -136,7 +136,7 @@ def test_spark_gets_two_fifths_of_the_memory_and_at_least_a_gigabyte() -> None:
 def test_a_local_connect_server_needs_the_port_where_pyspark_looks_for_it() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        with pytest.raises(EngineError, match=f"port {port} is in use, and PySpark cannot start a local Spark Connect"):
+        with pytest.raises(EngineError, match=f"Port {port} is in use, and PySpark cannot start a local Spark Connect"):
             require_free(port)
     require_free(port)
 

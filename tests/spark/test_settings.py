@@ -79,14 +79,14 @@ def test_the_running_session_is_adjusted_where_no_place_is_named(spark: SparkSes
     assert before is not None
     spark.conf.set("spark.sql.shuffle.partitions", before)
     with pytest.raises(
-        OptionError, match=r"the running Spark session accepts the setting 'spark\.driver\.memory' only when"
+        OptionError, match=r"The running Spark session accepts the setting 'spark\.driver\.memory' only when"
     ):
         session(settings={"spark.driver.memory": "2g"})
 
 
 def test_a_python_file_that_cannot_be_sent_is_one_sentence(tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match=r"there is no file or folder 'none\.zip'"):
+    with pytest.raises(OptionError, match=r"There is no file or folder 'none\.zip'"):
         check_files(["none.zip"])
-    with pytest.raises(OptionError, match=r"'rules\.yaml' is not a Python file for executors; their names end in \.py"):
+    with pytest.raises(OptionError, match=r"'rules\.yaml' is not a Python file for executors. Their names end in \.py"):
         check_files(["rules.yaml"])
     check_files(["hdfs://node/refute.zip"])

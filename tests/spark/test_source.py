@@ -259,9 +259,9 @@ def test_a_catalog_table_is_read_by_its_name(spark_kind: SparkSession) -> None:
     assert source.n_rows() == 10
     assert source.has_identity
     assert sorted(row[0] for row in source.identified().select("__row").collect()) == list(range(10))
-    with pytest.raises(DataError, match=r"there is no file, folder or table 'nowhere\.ten'"):
+    with pytest.raises(DataError, match=r"There is no file, folder or table 'nowhere\.ten'"):
         open_source("nowhere.ten", session=spark_kind)
-    with pytest.raises(DataError, match="there is no file, folder or table 'some words'"):
+    with pytest.raises(DataError, match="There is no file, folder or table 'some words'"):
         open_source("some words", session=spark_kind)
 
 
@@ -283,13 +283,13 @@ def test_keys_are_the_ids_of_rows_alone_or_together(spark_kind: SparkSession) ->
     assert both.has_identity
     both.check_key()
     assert sorted(tuple(row["__row"]) for row in both.identified().collect()) == [(1, "a"), (1, "b"), (2, "a")]
-    with pytest.raises(DataError, match=r"the key id is not unique: 2 rows have id = 1"):
+    with pytest.raises(DataError, match=r"The key id is not unique: 2 rows have id = 1"):
         open_source(frame, key=["id"]).check_key()
     nulls = spark_kind.createDataFrame([(1.0, 1), (None, 2), (float("nan"), 3)], "id double, n int")
-    with pytest.raises(DataError, match=r"the key column 'id' is null in 2 rows"):
+    with pytest.raises(DataError, match=r"The key column 'id' is null in 2 rows"):
         open_source(nulls, key=["id"]).check_key()
     open_source(nulls, key=["n"]).check_key()
-    with pytest.raises(SchemaError, match=r"there is no key column 'iid'\. Did you mean 'id'\?"):
+    with pytest.raises(SchemaError, match=r"There is no key column 'iid'\. Did you mean 'id'\?"):
         open_source(frame, key=["iid"])
     nested = frame.select(F.array("id").alias("a"))
     with pytest.raises(SchemaError, match=r"'a' has a type that cannot be compared"):
@@ -297,7 +297,7 @@ def test_keys_are_the_ids_of_rows_alone_or_together(spark_kind: SparkSession) ->
 
 
 def test_columns_that_spark_cannot_tell_apart_are_named(spark: SparkSession) -> None:
-    with pytest.raises(DataError, match="columns 'id' and 'ID', which Spark cannot distinguish"):
+    with pytest.raises(DataError, match="Spark cannot distinguish the columns 'id' and 'ID'"):
         open_source(spark.range(1).select("id", F.col("id").alias("ID")))
     with pytest.raises(DataError, match="'__row', a name that Refute reserves"):
         open_source(spark.range(1).select(F.col("id").alias("__row")))
@@ -306,9 +306,9 @@ def test_columns_that_spark_cannot_tell_apart_are_named(spark: SparkSession) -> 
 BAD_FILES = {  # through Connect this process does not see the files, and so finds no line
     "cells.csv": (
         "a,b\n1,2\n1,2,3\n",
-        "cells.csv(:3: this row has 3 cells.*|' has a row with .* cells): '1,2,3'",
+        "cells.csv(:3: This row has 3 cells.*|' has a row with .* cells): '1,2,3'",
     ),
-    "short.csv": ("a,b\n1\n", "short.csv(:2: this row has 1 cell.*|' has a row with .* cells): '1'"),
+    "short.csv": ("a,b\n1\n", "short.csv(:2: This row has 1 cell.*|' has a row with .* cells): '1'"),
     "empty.csv": ("", "empty.csv' is empty"),
     "empty.json": ("", "empty.json' is empty"),
     "twice.csv": ("a,a\n1,2\n", "more than one column 'a'"),
@@ -317,7 +317,7 @@ BAD_FILES = {  # through Connect this process does not see the files, and so fin
     "broken.orc": ("ORC and nothing else", "cannot read '.*broken.orc'"),
     "broken.csv.gz": ("not packed", "cannot read '.*broken.csv.gz'"),
     "table.feather": ("x", "Spark does not read Arrow files"),
-    "notes.txt": ("x", "cannot tell the format of '.*notes.txt'"),
+    "notes.txt": ("x", "Cannot tell the format of '.*notes.txt'"),
 }
 
 
@@ -342,8 +342,8 @@ def test_paths_without_files_and_folders_of_several_formats_are_one_sentence(
     for path, told in {
         "mixed": "mixes formats: .* is CSV, .* is JSON lines",
         "empty": "empty'",
-        "missing.csv": "there is no file or folder '.*missing.csv'",
-        "missing/*.csv": r"(no file matches|there is no file or folder) '.*missing/\*.csv'",
+        "missing.csv": "There is no file or folder '.*missing.csv'",
+        "missing/*.csv": r"(No file matches|There is no file or folder) '.*missing/\*.csv'",
         "headers": "header|columns of",
     }.items():
         with pytest.raises(DataError, match=told) as raised:
@@ -353,7 +353,7 @@ def test_paths_without_files_and_folders_of_several_formats_are_one_sentence(
 
 def test_a_given_schema_finds_rows_that_do_not_fit_it(spark_kind: SparkSession, tmp_path: Path) -> None:
     file = write(tmp_path / "a.csv", "a,b\n1,2\nx,3\n")
-    with pytest.raises(DataError, match=r"column 'a' of '.*a.csv' has a cell 'x', which is not a valid int"):
+    with pytest.raises(DataError, match=r"Column 'a' of '.*a.csv' has a cell 'x', which is not a valid int"):
         open_source(file, session=spark_kind, schema="a int, b int")
 
 
@@ -410,7 +410,7 @@ def test_failures_of_spark_are_told_in_one_sentence(
 
     column = raised(lambda: spark_kind.range(3).select("idd"))
     assert isinstance(column, SchemaError)
-    assert str(column) == "there is no column 'idd'. Did you mean 'id'?"
+    assert str(column) == "There is no column 'idd'. Did you mean 'id'?"
 
     def boom(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Fails in Spark's worker, which cannot import this module."""

@@ -37,7 +37,7 @@ TABLE = pa.table(
 RULES = ["zip -> city", "not (s.zip = t.zip and s.salary < t.salary and s.rate > t.rate)", "row(rate <= 90)"]
 
 
-IN_QUESTION = "found by one task among rows in question, from which only suspects came"
+IN_QUESTION = "The suspects were found by one task among rows in question, and only they came to this process."
 FAR = SparkBudget(driver_bytes=0, task_bytes=0)  # nothing comes here, nor all rows in question to one task
 
 
@@ -133,7 +133,7 @@ def test_of_groups_that_all_differ_those_in_question_come(connect: SparkSession)
     here = rf.suspects(table, rules, key="id")
     there = asked(connect.createDataFrame(table), rules, SparkBudget(driver_bytes=FEW_BYTES, task_bytes=0))
     assert here.count > 0
-    assert there.notes[0].endswith("stand for all 300")
+    assert there.notes[0].endswith("stand for all 300.")
     assert list(there) == list(here)
     assert any(cell.suggestion for line in here for cell in line.cells)
 
@@ -162,7 +162,7 @@ def test_rows_that_are_alike_all_go(spark: SparkSession, tmp_path: Path) -> None
     pq.write_table(table, file)
     engine = SparkEngine(spark.read.parquet(str(file)), budget=SparkBudget(driver_bytes=2_000, task_bytes=0))
     found = rf.Suspects(engine.suspects([Rule.of("zip -> city")]))
-    assert found.notes == ("4 rows came to this process, which stand for all 807",)
+    assert found.notes == ("4 rows came to this process; they stand for all 807.",)
     assert [line.row for line in found] == [*range(400, 407), 805, 806]
     said = {line.cells[0].support for line in found}
     assert said == {"400 of 407 rows with zip 1 say a", "398 of 400 rows with zip 2 say c"}
@@ -207,13 +207,19 @@ def assert_same(spark: SparkSession, seed: int, rules: set[str], budget: SparkBu
 @given(st.integers(0, 2**32), some_rules(5))
 @settings(max_examples=40 if THOROUGH else 5, deadline=None)
 def test_one_task_finds_what_may_not_come_here(spark: SparkSession, seed: int, rules: set[str]) -> None:
-    assert_same(spark, seed, rules, SparkBudget(driver_bytes=0), "found by one task, from which only suspects came")
+    assert_same(
+        spark,
+        seed,
+        rules,
+        SparkBudget(driver_bytes=0),
+        "The suspects were found by one task, and only they came to this process.",
+    )
 
 
 @given(st.integers(0, 2**32), some_rules(3 if THOROUGH else 2))
 @settings(max_examples=40 if THOROUGH else 1, deadline=None)
 def test_what_may_go_nowhere_is_decided_where_it_is(spark: SparkSession, seed: int, rules: set[str]) -> None:
-    assert_same(spark, seed, rules, FAR, "found on Spark, from which only suspects came")
+    assert_same(spark, seed, rules, FAR, "The suspects were found on Spark, and only they came to this process.")
 
 
 def test_one_task_decides_on_rows_in_question_alone(spark: SparkSession) -> None:
@@ -284,7 +290,7 @@ def test_groups_too_large_for_a_task_go_in_rounds(spark: SparkSession, monkeypat
     budget = SparkBudget(driver_bytes=0, task_rows=100)
     engine = SparkEngine(spark.createDataFrame(table), key=("id",), budget=budget)
     found = rf.Suspects(engine.suspects([Rule.of(rule)]))
-    assert "went by rounds of partner counts" in found.notes[-1]
+    assert "were found by rounds of partner counts" in found.notes[-1]
     assert [line.row for line in found] == [10, 20, 250, 290]
     clashing = {
         row: [other for other in range(SIZE) if (row - other) * (rate[row] - rate[other]) < 0] for row in salary
@@ -298,7 +304,7 @@ def test_groups_too_large_for_a_task_go_in_rounds(spark: SparkSession, monkeypat
 
 
 def test_rows_need_ids(spark: SparkSession) -> None:
-    with pytest.raises(DataError, match="finding suspects needs row ids"):
+    with pytest.raises(DataError, match="Finding suspects needs row ids"):
         rf.suspects(spark.createDataFrame(TABLE), RULES)
 
 

@@ -67,6 +67,6 @@ def test_what_is_proposed_for_rows_that_stay_is_written_and_passes(spark: SparkS
 def test_orders_need_ids_where_rows_stay(spark: SparkSession) -> None:
     book = book_from_yaml("rules:\n- {name: up, order: '(id asc, rate asc)', tolerance: {suspects: 50%}}\n")
     frame = frame_of(rows(2), spark)
-    with pytest.raises(DataError, match="finding suspects needs row ids"):
+    with pytest.raises(DataError, match="Finding suspects needs row ids"):
         rf.check(frame.repartition(3), book, driver_bytes=0)
     assert judged(rf.check(frame, book, driver_bytes=None)) == judged(rf.check(rows(2), book))

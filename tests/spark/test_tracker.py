@@ -159,7 +159,7 @@ def test_few_rows_come_to_this_process(spark: SparkSession) -> None:
     assert isinstance(found.table(), pa.Table)
     assert not any("stay on Spark" in note for note in found.notes)
     assert found.insert(frame_of(pa.table({"id": [4], "x": [3]}), spark)).n_removed == 0
-    with pytest.raises(OptionError, match="give key="):
+    with pytest.raises(OptionError, match="Give key="):
         rf.Tracker(frame_of(table, spark))
 
 
@@ -175,7 +175,7 @@ def test_a_frame_that_comes_to_this_process_is_kept_in_a_folder(spark: SparkSess
 
 def test_rows_that_stay_on_spark_are_in_no_folder(spark: SparkSession, tmp_path: Path) -> None:
     frame = frame_of(pa.table({"id": [1, 2, 3], "x": [1, 1, 2]}), spark)
-    with pytest.raises(OptionError, match="raise driver_bytes") as refused:
+    with pytest.raises(OptionError, match="Raise driver_bytes") as refused:
         rf.Tracker.open(tmp_path / "kept", frame, key="id", driver_bytes=0)
     assert refused.value.facts == {"option": "driver_bytes", "value": 0}
     assert not (tmp_path / "kept").exists()

@@ -105,7 +105,7 @@ def test_rows_on_the_executors_give_the_same(spark_kind: SparkSession, tmp_path:
         assert watch.batches[-1].where == "driver"
         check_all(watch, rows + rows_of(2), rules[:2])
     put(source, 3, [*rows_of(3), rows_of(1)[0]])
-    with pytest.raises(DataError, match="rows with these keys already exist: id = 100"):
+    with pytest.raises(DataError, match="Rows with these keys already exist: id = 100"):
         rf.watch(stream, state=state, once=True, driver_bytes=0).await_termination()
     check_all(rf.Watch(state), rows + rows_of(2), rules[:2])
 
@@ -115,21 +115,21 @@ def test_what_a_batch_raises_ends_the_stream_and_is_raised(spark_kind: SparkSess
     put(source, 0, rows_of(0))
     put(source, 1, rows_of(0))
     first = rf.watch(stream_of(spark_kind, source), RULES, state=state, key="id", once=True)
-    with pytest.raises(DataError, match="rows with these keys already exist: id = 0"):
+    with pytest.raises(DataError, match="Rows with these keys already exist: id = 0"):
         first.await_termination()
     assert [one.batch for one in first.batches] == [0]
-    with pytest.raises(SchemaError, match="there is no column 'city'"):
+    with pytest.raises(SchemaError, match="There is no column 'city'"):
         rf.watch(stream_of(spark_kind, source, "id bigint, zip string"), RULES, state=state, key="id")
-    with pytest.raises(OptionError, match=r"has the key id; leave key= out"):
+    with pytest.raises(OptionError, match=r"has the key id. Leave key= out"):
         rf.watch(stream_of(spark_kind, source), RULES, state=state, key="zip")
     elsewhere = {"rules": [{"name": "known", "references": "city -> none.csv(id)"}]}
     with pytest.raises(OptionError, match=r"'known' refers to another table, .* so a watch cannot keep it current"):
         rf.watch(stream_of(spark_kind, source), elsewhere, state=tmp_path / "other")
     with pytest.raises(OptionError, match="order= needs op="):
         rf.watch(stream_of(spark_kind, source), RULES, state=tmp_path / "other", key="id", order="tax")
-    with pytest.raises(OptionError, match="a feed of changes needs a key"):
+    with pytest.raises(OptionError, match="A feed of changes needs a key"):
         rf.watch(stream_of(spark_kind, source), RULES, state=tmp_path / "other", op="city")
-    with pytest.raises(DataError, match=r"is not a stream; use spark\.readStream"):
+    with pytest.raises(DataError, match=r"is not a stream. Use spark\.readStream"):
         rf.watch(spark_kind.range(3), "unique(id)", state=tmp_path / "other")
     shutil.rmtree(state / "checkpoint")
     with pytest.raises(DataError, match="checkpoint is gone"):

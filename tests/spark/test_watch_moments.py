@@ -46,7 +46,7 @@ def test_a_driver_that_is_killed_leaves_what_the_next_one_goes_on_with(
     elif point == JAVA:
         assert ended.returncode
         assert known == [0]
-        assert "refute.errors.EngineError: lost the connection to Spark on 'the stream'" in ended.stderr
+        assert "refute.errors.EngineError: Lost the connection to Spark on 'the stream'" in ended.stderr
     else:
         assert ended.returncode == -signal.SIGKILL, ended.stderr
         assert known in ([0], [0, 1])
@@ -74,7 +74,7 @@ def test_a_state_and_a_checkpoint_of_different_moments_are_refused(spark: SparkS
     put(source, 2, rows_of(2))
     with pytest.raises(DataError, match=r"does not have batch 1 as .* took it: they are from different moments"):
         watched(spark, source, state)
-    with pytest.raises(DataError, match=r"batch 1 has been taken by Spark, but .* stopped after batch 0"):
+    with pytest.raises(DataError, match=r"Batch 1 has been taken by Spark, but .* stopped after batch 0"):
         watched(spark, source, copy)
     exchanged(state, copy)
     assert watched(spark, source, state) == [0, 1, 2]

@@ -57,7 +57,7 @@ def test_the_plugin_has_a_fixture_and_writes_pages_of_failures(pytester: pytest.
     )
     result = pytester.runpytest_subprocess("--refute-html", "pages", "-p", "no:cacheprovider")
     result.assert_outcomes(passed=1, failed=1)
-    result.stdout.fnmatch_lines(["*the table breaks its rules*"])
+    result.stdout.fnmatch_lines(["*The table breaks its rules*"])
     (page,) = (pytester.path / "pages").iterdir()
     assert "San Francisco" in page.read_text(encoding="utf-8")
 

@@ -77,11 +77,11 @@ def test_a_tracker_whose_manifest_is_missing_is_not_begun_anew(folder: Path) -> 
 
 def test_folders_of_monitors_and_of_later_versions_are_refused(folder: Path, tmp_path: Path) -> None:
     rf.Monitor.open(tmp_path / "monitor", "zip -> city", key="id").close()
-    with pytest.raises(DataError, match=r"holds a monitor, not a tracker; open it with refute\.Monitor\.open"):
+    with pytest.raises(DataError, match=r"holds a monitor, not a tracker. Open it with refute\.Monitor\.open"):
         rf.Tracker.open(tmp_path / "monitor")
-    with pytest.raises(DataError, match=r"holds a tracker, not a monitor; open it with refute\.Tracker\.open"):
+    with pytest.raises(DataError, match=r"holds a tracker, not a monitor. Open it with refute\.Tracker\.open"):
         rf.Monitor.open(folder, "zip -> city")
-    with pytest.raises(DataError, match=r"does not hold a tracker: it has no manifest\.json; give a table"):
+    with pytest.raises(DataError, match=r"does not hold a tracker: it has no manifest\.json. Give a table"):
         rf.Tracker.open(tmp_path / "nothing")
     manifest = folder / "manifest.json"
     manifest.write_text(manifest.read_text().replace(f'"refute": {VERSION}', f'"refute": {VERSION + 1}'))
@@ -91,14 +91,14 @@ def test_folders_of_monitors_and_of_later_versions_are_refused(folder: Path, tmp
 
 def test_a_second_writer_is_refused_and_a_closed_tracker_does_not_change(folder: Path) -> None:
     tracker = rf.Tracker.open(folder)
-    with pytest.raises(EngineError, match=r"the tracker in .* is already open"):
+    with pytest.raises(EngineError, match=r"The tracker in .* is already open"):
         rf.Tracker.open(folder)
     tracker.close()
     for change in (tracker.refit, tracker.commit, lambda: tracker.delete([0]), lambda: tracker.become(table_of([]))):
-        with pytest.raises(OptionError, match="the tracker is closed; open it again"):
+        with pytest.raises(OptionError, match=r"The tracker is closed\. Open it again"):
             change()
     assert tracker.held == rf.Tracker.open(folder).held
-    with pytest.raises(OptionError, match=r"this tracker is in memory only; use Tracker\.open\(folder, table"):
+    with pytest.raises(OptionError, match=r"This tracker is in memory only. Use Tracker\.open\(folder, table"):
         begun(None).commit()
 
 
@@ -158,10 +158,10 @@ def test_bad_input_changes_nothing_on_disk_either(folder: Path) -> None:
 
 def test_options_that_an_opened_tracker_does_not_have_are_refused(folder: Path) -> None:
     for given, told in (
-        ({"key": "zip"}, "has the key id; leave key= out"),
-        ({"kinds": "key"}, "reports rules of all kinds; leave kinds= out"),
-        ({"error": 0.1}, r"was started with error=0\.0; leave error= out"),
-        ({"columns": ["zip"]}, "leave columns= out"),
+        ({"key": "zip"}, "has the key id. Leave key= out"),
+        ({"kinds": "key"}, "reports rules of all kinds. Leave kinds= out"),
+        ({"error": 0.1}, r"was started with error=0\.0. Leave error= out"),
+        ({"columns": ["zip"]}, "Leave columns= out"),
         ({"nulls": "equal"}, "was started with nulls='sql'"),
         ({"log_rows": -1}, "log_rows"),
     ):

@@ -426,9 +426,9 @@ def test_a_method_that_is_unknown_or_does_not_fit_is_refused() -> None:
     with pytest.raises(OptionError, match="'incdc'") as unknown:
         rf.Tracker(TAX, method="incd")
     assert unknown.value.facts["known"] == ("auto", "tiles", "guided", "hydra", "incdc")
-    with pytest.raises(OptionError, match="error= needs all of them"):
+    with pytest.raises(OptionError, match="error= needs all pairs"):
         rf.Tracker(TAX, method="incdc", error=0.1)
-    with pytest.raises(OptionError, match="almost= needs all of them"):
+    with pytest.raises(OptionError, match="almost= needs all pairs"):
         rf.Tracker(TAX, method="incdc", almost=3)
 
 

@@ -263,9 +263,9 @@ def test_rows_without_a_key_are_known_by_their_numbers() -> None:
     tracker.delete([4, 0])
     assert tracker.n_rows == 3
     assert sorted(texts(tracker.rules)) == from_scratch(tracker)
-    with pytest.raises(OptionError, match="give the tracker a key"):
+    with pytest.raises(OptionError, match="Give the tracker a key"):
         tracker.update([{"zip": "1", "city": "x", "people": 3}])
-    with pytest.raises(OptionError, match="give the tracker one"):
+    with pytest.raises(OptionError, match="Give the tracker one"):
         tracker.apply([{"op": "delete"}])
 
 
@@ -274,7 +274,7 @@ def test_a_discovery_is_gone_on_with() -> None:
     tracker = rf.Tracker(found, key="id")
     assert texts(tracker.rules) == texts(found.rules)
     assert tracker.space == found.space
-    with pytest.raises(OptionError, match="leave one_row out"):
+    with pytest.raises(OptionError, match="Leave one_row out"):
         rf.Tracker(found, one_row=True)
     with pytest.raises(OptionError, match="time_limit"):
         rf.Tracker(CITIES, time_limit=3.0)
@@ -303,8 +303,8 @@ def test_predicates_stay_until_they_are_chosen_anew() -> None:
     tracker.insert(pa.table({"a": [7, 8, 9], "b": [7, 8, None], "none": [1, 2, 3]}))
     assert sorted(texts(tracker.rules)) == from_scratch(tracker)
     changes = tracker.refit()
-    assert "now asked: s.a = t.b" in changes.notes
-    assert "now asked: s.none < t.none" in changes.notes
+    assert "The search now uses s.a = t.b." in changes.notes
+    assert "The search now uses s.none < t.none." in changes.notes
     assert texts(tracker.rules) == texts(rf.discover(tracker.table()).rules)
 
 

@@ -53,16 +53,16 @@ def test_a_table_that_is_not_as_it_was_written_is_refused_and_made_anew_once_it_
     known = {(s, t) for s, t, _ in open_lines(tmp_path)}
     path = sorted((tmp_path / "violations").resolve().iterdir())[0]
     harm(path)
-    named = path.name if path.exists() else f"files of {path.parent} are missing"
+    named = path.name if path.exists() else f"Files of {path.parent} are missing"
     with pytest.raises(DataError, match=rf"{named}.* Remove {tmp_path}/tables to have open violations listed again"):
         opened(tmp_path, driver_bytes=where)
     shutil.rmtree(path.parent)
     (tmp_path / "tables" / "00000000").mkdir(exist_ok=True)
-    with pytest.raises(DataError, match=rf"{path.parent} is missing; .*Remove"):
+    with pytest.raises(DataError, match=rf"{path.parent} is missing. .*Remove"):
         opened(tmp_path, driver_bytes=where)
     shutil.rmtree(tmp_path / "tables")
     with pytest.warns(
-        RuntimeWarning, match="tables is missing; open violations are listed again, as of the last batch"
+        RuntimeWarning, match="tables is missing. Open violations are listed again, as of the last batch"
     ):
         watcher = opened(tmp_path, book(UNIQUE, FIXES), driver_bytes=where)
     assert open_lines(tmp_path) == {(s, t, 2) for s, t in known}
@@ -116,7 +116,7 @@ def test_a_history_that_is_damaged_is_named_with_the_line(tmp_path: Path, harm: 
     opened(tmp_path).close()
     assert path.read_bytes() == b"".join([lines[0], lines[2]])
     path.unlink()
-    with pytest.warns(RuntimeWarning, match=r"batches\.jsonl is missing; it starts again with the last batch"):
+    with pytest.warns(RuntimeWarning, match=r"batches\.jsonl is missing\. It starts again with the last batch"):
         opened(tmp_path).close()
     assert path.read_bytes() == lines[2]
 
@@ -146,7 +146,7 @@ def test_what_readers_see_of_batches_that_the_state_does_not_have_goes(tmp_path:
     (tmp_path / "checkpoint" / "commits" / "1").touch()
     shutil.rmtree(tmp_path / "state")
     shutil.move(tmp_path.parent / "old", tmp_path / "state")
-    with pytest.raises(DataError, match=r"batch 1 has been taken by Spark, but .* stopped after batch 0: state and"):
+    with pytest.raises(DataError, match=r"Batch 1 has been taken by Spark, but .* stopped after batch 0: state and"):
         opened(tmp_path)
     assert (tmp_path / "batches.jsonl").read_text() == lines  # as the state may be restored
     (tmp_path / "checkpoint" / "commits" / "1").rename(tmp_path / "checkpoint" / "commits" / "0")

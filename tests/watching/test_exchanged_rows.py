@@ -137,11 +137,11 @@ def test_a_row_that_comes_as_it_went_is_not_written_again(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ([("insert", 3)], "the feed inserts keys that already exist: id = 'key 3'"),
+        ([("insert", 3)], "The feed inserts keys that already exist: id = 'key 3'"),
         ([("delete", 40)], "updates or deletes keys that do not exist: id = 'key 40'"),
         ([("update", 40)], "updates or deletes keys that do not exist: id = 'key 40'"),
-        ([("update", 3), ("update", 3)], "several changes of one key arrived together"),
-        ([("delete", 3), ("insert", 3)], "several changes of one key arrived together"),
+        ([("update", 3), ("update", 3)], "Several changes of one key arrived together"),
+        ([("delete", 3), ("insert", 3)], "Several changes of one key arrived together"),
         ([("remove", 3)], "has the operation 'remove'"),
     ],
 )

@@ -157,8 +157,8 @@ def test_the_order_of_changes_may_be_a_column_that_rows_do_not_keep(tmp_path: Pa
     assert taken(tmp_path, [first], "op")[1] == [(1, "z", "A")]
     assert taken(tmp_path, [second], "op", "seq", begins=1)[1] == [(1, "z", "B"), (3, "z", None)]
     assert taken(tmp_path, [third], "op", "seq", begins=2)[1] == [(3, "z", None)]
-    with pytest.raises(SchemaError, match=r"batch 3 lacks the column 'seq', which the order of changes reads"):
+    with pytest.raises(SchemaError, match=r"Batch 3 lacks the column 'seq', which the order of changes reads"):
         taken(tmp_path, [{"e.csv": "op,id,zip,city\ninsert,9,z,A\n"}], "op", "seq", begins=3)
     mixed: Files = {"f.csv": "op,seq,id\ndelete,1,3\n", "g.csv": "op,id,seq\ndelete,9,x\n"}
-    with pytest.raises(SchemaError, match="files of batch 3 have different types in 'seq', the order of changes"):
+    with pytest.raises(SchemaError, match="Files of batch 3 have different types in 'seq', the order of changes"):
         taken(tmp_path, [mixed], "op", "seq", begins=3)

@@ -41,5 +41,5 @@ def test_rows_are_known_by_key_once_some_go() -> None:
     state.repeat(KeyedChange("c", after.select(["id"]).slice(7), before.slice(1, 1)))
     _, left = state.living()
     assert left.column("id").to_pylist() == [f"key {key}" for key in [0, *range(2, 407), 1]]
-    with pytest.raises(DataError, match="there are no rows with these keys"):
+    with pytest.raises(DataError, match="There are no rows with these keys"):
         state.repeat(KeyedChange("d", after.select(["id"]).slice(7), before.slice(0, 0)))

@@ -66,7 +66,7 @@ def test_only_the_page_is_served_and_only_to_this_machine(server: PageServer, wa
     take(watcher, 3, "Alameda")
     assert "Alameda" in asked(server)[1]
     for wrong in ("x", "host:", "70000"):
-        with pytest.raises(OptionError, match="give a port such as 8080"):
+        with pytest.raises(OptionError, match="Give a port such as 8080"):
             address_of(wrong)
     with pytest.raises(OptionError, match="in use"):
         PageServer(rf.Watch(watcher.places.folder), *address_of(server.address.rstrip("/").rpartition(":")[2]))
@@ -95,7 +95,7 @@ def test_a_page_keeps_hidden_values_to_itself(
 def test_a_masked_column_that_no_page_shows_is_an_error(watcher: Watcher, capsys: pytest.CaptureFixture[str]) -> None:
     folder = str(watcher.places.folder)
     assert run(["watch", "--state", folder, "--serve", "0", "--mask", "citi"]) == Exit.FAILED
-    said = "--mask names 'citi', which neither the rules nor the key have; their columns are 'id', 'zip', 'city'"
+    said = "--mask names 'citi', which neither the rules nor the key have. Their columns are 'id', 'zip', 'city'"
     assert said in capsys.readouterr().err
 
 

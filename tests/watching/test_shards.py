@@ -201,9 +201,9 @@ def test_what_cannot_be_taken_changes_nothing(tmp_path: Path) -> None:
     rows = [some(n, seed) for n in range(12)]
     opened(tmp_path).take(0, QUERY, fed(rows))
     refused = (
-        (fed([some(99, seed), rows[3]]), "the feed inserts keys that already exist: id = 3"),
+        (fed([some(99, seed), rows[3]]), "The feed inserts keys that already exist: id = 3"),
         (fed([rows[0], some(77, seed)], "delete"), "updates or deletes keys that do not exist: id = 77"),
-        (fed([some(50, seed), some(50, seed)]), "several changes of one key arrived together"),
+        (fed([some(50, seed), some(50, seed)]), "Several changes of one key arrived together"),
         (fed([{**some(51, seed), "id": None}]), "null"),
     )
     for table, said in refused:
@@ -211,7 +211,7 @@ def test_what_cannot_be_taken_changes_nothing(tmp_path: Path) -> None:
             opened(tmp_path).take(1, QUERY, table)
         check(tmp_path, rows)
     wrong = fed([some(60, seed)]).set_column(1, "zip", pa.array([1]))
-    with pytest.raises(SchemaError, match="batch 1 has a different type than before in a column that rule"):
+    with pytest.raises(SchemaError, match="Batch 1 has a different type than before in a column that rule"):
         opened(tmp_path).take(1, QUERY, wrong)
     watcher = opened(tmp_path)
     watcher.take(1, QUERY, fed(rows[:2], "delete"))
@@ -267,7 +267,7 @@ class Repeated(TasksHere):
 def test_two_attempts_of_one_task_are_not_mixed(tmp_path: Path, sent_rows: int) -> None:
     rows = [some(n, random.Random(7)) for n in range(20)]
     tuning = ShardTuning(rows=8, least=4, sent_rows=sent_rows)
-    with pytest.raises(EngineError, match="some tasks of the batch ran again after others had used their results"):
+    with pytest.raises(EngineError, match="Some tasks of the batch ran again after others had used their results"):
         opened(tmp_path, runner=Repeated(), shards=tuning).take(0, QUERY, fed(rows))
     opened(tmp_path).take(0, QUERY, fed(rows))
     check(tmp_path, rows)
@@ -320,7 +320,7 @@ def test_a_watch_without_rows_stays_where_it_is(tmp_path: Path) -> None:
 def test_rows_stay_here_where_tasks_cannot_have_them(tmp_path: Path) -> None:
     with pytest.raises(EngineError, match=r"does not see .*: rows on the executors need a folder that all machines"):
         opened(tmp_path / "one", 0, TasksHere(shared=False))
-    with pytest.raises(OptionError, match="rows on the executors need a key"):
+    with pytest.raises(OptionError, match="Rows on the executors need a key"):
         Watcher.open(tmp_path / "two", WatchOptions(tuple(RuleBook.of("zip -> city")), driver_bytes=0), TasksHere())
     opened(tmp_path / "three", None, TasksHere(shared=False)).close()
 

@@ -50,7 +50,7 @@ class Lasting(ABC, Generic[Held]):
             self._in_use()
             if self._directory is None:
                 noun = self._sort.noun
-                raise OptionError(f"this {noun} is in memory only; use {self._start_hint} for one on disk", type=noun)
+                raise OptionError(f"This {noun} is in memory only. Use {self._start_hint} for one on disk.", type=noun)
             self._directory.commit(self._to_keep())
 
     def close(self) -> None:
@@ -72,7 +72,7 @@ class Lasting(ABC, Generic[Held]):
 
     def _in_use(self) -> None:
         if self._closed:
-            raise OptionError(f"the {self._sort.noun} is closed; open it again", type=self._sort.noun)
+            raise OptionError(f"The {self._sort.noun} is closed. Open it again.", type=self._sort.noun)
 
 
 def folder_of(folder: str | os.PathLike[str], noun: str, log_rows: int) -> tuple[Path, int]:
@@ -80,4 +80,4 @@ def folder_of(folder: str | os.PathLike[str], noun: str, log_rows: int) -> tuple
     log_rows = whole_number("log_rows", log_rows)
     if log_rows < 0:
         raise wrong_value("log_rows", "0 or more", log_rows)
-    return local_path(folder, f"a {noun} needs a folder on this machine"), log_rows
+    return local_path(folder, f"A {noun} needs a folder on this machine."), log_rows

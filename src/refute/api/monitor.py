@@ -106,7 +106,7 @@ class Monitor(Lasting[KeptState]):
                 raise
             return found
         if rules is None:
-            raise nothing_kept(MONITOR.noun, str(place), MANIFEST, "; give rules, and a key, to start one there")
+            raise nothing_kept(MONITOR.noun, str(place), MANIFEST, " Give rules, and a key, to start one there.")
         begun = cls(rules, key=key, **options)
         state = begun._state
         found._setup(state, Directory.create(place, MONITOR, KeptState(state), log_rows=log_rows))
@@ -128,7 +128,7 @@ class Monitor(Lasting[KeptState]):
                 same = there is not None and (there.constraint, there.where) == (rule.constraint, rule.where)
                 if rule.name in known or same:
                     name = suggested.name
-                    raise OptionError(f"the monitor already has a rule {name!r}; drop it first", rule=name)
+                    raise OptionError(f"The monitor already has a rule {name!r}. Drop it first.", rule=name)
             self._replace([*self.rules, *new])
             return {rule.name: self.count(rule) for rule in new}
 
@@ -139,7 +139,7 @@ class Monitor(Lasting[KeptState]):
             number = self._number(rule)
             if len(self.rules) == 1:
                 raise OptionError(
-                    "this is the monitor's only rule; add another before you drop it", rule=self.rules[number].name
+                    "This is the monitor's only rule. Add another before you drop it.", rule=self.rules[number].name
                 )
             self._replace([one for place, one in enumerate(self.rules) if place != number])
 
@@ -281,8 +281,8 @@ def refuse_other_tables(rules: Iterable[Rule], owner: str) -> None:
     for rule in rules:
         if rule.kind is RuleKind.REFERENCES:
             raise OptionError(
-                f"rule {rule.name!r} refers to another table, which may change unseen, so a {owner} cannot keep it "
-                "current; leave it to refute.check",
+                f"Rule {rule.name!r} refers to another table, which may change unnoticed, so a {owner} cannot keep it "
+                "current. Leave it to refute.check.",
                 rule=rule.name,
             )
 

@@ -44,7 +44,7 @@ def check_same(
     """Raises OptionError where something is given that the monitor in the folder does not have."""
     if key is not None and as_key(key) != state.key:
         raise OptionError(
-            f"the monitor in this folder has the key {', '.join(state.key) or 'none'}; leave key= out",
+            f"The monitor in this folder has the key {', '.join(state.key) or 'none'}. Leave key= out.",
             option="key",
             value=key,
             key=state.key,
@@ -53,7 +53,7 @@ def check_same(
         one_of("method", method, METHODS)
         if method != state.method:
             raise OptionError(
-                f"the monitor in this folder has the method {state.method}; leave method= out",
+                f"The monitor in this folder has the method {state.method}. Leave method= out.",
                 option="method",
                 value=method,
                 expected=state.method,
@@ -62,7 +62,7 @@ def check_same(
         bound = bound_of(store or "auto", MOST_PAIRS if most_pairs is None else most_pairs)
         if bound != state.most:
             raise OptionError(
-                "the monitor in this folder keeps another number of pairs; leave store= and most_pairs= out",
+                "The monitor in this folder keeps another number of pairs. Leave store= and most_pairs= out.",
                 option="store",
                 value=store,
             )
@@ -77,13 +77,13 @@ def check_same(
             if name in asked.values() and name in known.values():
                 conflict = f"has a rule {name!r} with other predicates or options"
             raise OptionError(
-                f"the monitor in this folder {conflict}; leave rules out, then use add() and drop()",
+                f"The monitor in this folder {conflict}. Leave rules out, then use add() and drop().",
                 option="rules",
                 known=tuple(rule.name for rule in state.rules),
             )
     elif nulls is not None and any(rule.nulls is not Nulls.of(nulls) for rule in state.rules):
         raise OptionError(
-            "the rules of the monitor in this folder treat nulls differently; leave nulls= out",
+            "The rules of the monitor in this folder treat nulls differently. Leave nulls= out.",
             option="nulls",
             value=nulls,
         )

@@ -77,7 +77,7 @@ def answers_on_spark(table: str | Path, limits: SizeLimits = SizeLimits()) -> bo
     has_spark = importlib.util.find_spec("pyspark") is not None
     if not _is_here(text):
         if is_address(text) and not has_spark:
-            raise missing_package(f"reading {text!r}", "pyspark", "spark")
+            raise missing_package(f"Reading {text!r}", "pyspark", "spark")
         may_be_table = isinstance(table, str) and not _SEPARATORS.search(text) and format_of(text) is None
         if may_be_table and not has_spark:
             raise unknown_without_spark(text)

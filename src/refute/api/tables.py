@@ -74,19 +74,19 @@ def _of_monitor(monitor: Any, key: Sequence[str], engine: str | None, method: Me
     """The engine for the rows of a monitor, whose key is its own."""
     if engine == "spark":
         raise OptionError(
-            "a monitor keeps its rows in this process, so Spark cannot answer for them; leave engine= out",
+            "A monitor keeps its rows in this process, so Spark cannot answer for them. Leave engine= out.",
             option="engine",
             value=engine,
         )
     if method is not MethodName.AUTO:
         raise OptionError(
-            "a monitor answers from what it keeps, so a method cannot be chosen; leave method= out",
+            "A monitor answers from what it keeps, so a method cannot be chosen. Leave method= out.",
             option="method",
             value=method.value,
         )
     if tuple(key) not in ((), monitor.key):
         raise OptionError(
-            f"the key of the monitor is {', '.join(monitor.key) or 'none'}; leave key= out",
+            f"The key of the monitor is {', '.join(monitor.key) or 'none'}. Leave key= out.",
             option="key",
             value=tuple(key),
             key=monitor.key,
@@ -135,7 +135,7 @@ def given_schema(table: Any, schema: Any, header: bool) -> Schema | None:
     """The schema to read files by; raises OptionError for tables that are not files."""
     if not is_path(table) and (schema is not None or not header):
         raise OptionError(
-            "schema= and header= apply to files only; leave them out", option="header" if schema is None else "schema"
+            "schema= and header= apply to files only. Leave them out.", option="header" if schema is None else "schema"
         )
     return Schema.of(schema, header=header)
 
@@ -143,14 +143,14 @@ def given_schema(table: Any, schema: Any, header: bool) -> Schema | None:
 def given_csv(table: Any, csv: Any) -> CsvOptions:
     """How CSV files are written; raises OptionError for tables that are not files."""
     if csv is not None and not is_path(table):
-        raise OptionError("csv= applies to files only; leave it out", option="csv")
+        raise OptionError("csv= applies to files only. Leave it out.", option="csv")
     return CsvOptions.of(csv)
 
 
 def check_driver_bytes(number: int | None) -> None:
     """Raise OptionError for anything but a number of bytes."""
     if number is not None and whole_number("driver_bytes", number) < 0:
-        raise wrong_value("driver_bytes", "at least 0", number, "; with 0, no rows come to this process")
+        raise wrong_value("driver_bytes", "at least 0", number, " With 0, no rows come to this process.")
 
 
 def as_key(key: str | Iterable[str] | None) -> tuple[str, ...]:

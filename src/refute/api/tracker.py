@@ -54,8 +54,8 @@ if TYPE_CHECKING:
     from refute.spark.tracking.tracking import SparkTracking
 
 LOGGED_ROWS = 1 << 15  # rows in logs from which a state is written: opening carries no more of them out again
-_FROZEN = "the predicates were chosen from the rows at the start, and stay as they are until refit()"
-_ON_SPARK = "the rows stay on Spark, which looks at all of them once for each change"
+_FROZEN = "The predicates were chosen from the rows at the start, and stay as they are until refit()."
+_ON_SPARK = "The rows stay on Spark, which looks at all of them once for each change."
 
 
 class Tracker(Lasting[KeptTracker]):
@@ -102,7 +102,7 @@ class Tracker(Lasting[KeptTracker]):
         if self._ways is not None and self._ways.incdc is not None:
             check_incdc(self._options)
         if self._options.time_limit is not None:
-            raise OptionError("a tracker has to start from all rules; leave time_limit= out", option="time_limit")
+            raise OptionError("A tracker has to start from all rules. Leave time_limit= out.", option="time_limit")
         self._kinds = kinds_of(kinds)
         self._far, here = on_spark_or_here(table, as_key(key), driver_bytes, ways)
         self._state = State([], as_key(key), "auto", 0) if self._far is None else self._far.rows
@@ -130,7 +130,7 @@ class Tracker(Lasting[KeptTracker]):
         """Writes all changes since the last commit to disk; once this returns, they survive a crash."""
         if self._far is not None:
             raise stays_on_spark(
-                "only rows in this process are kept on disk; use Tracker.open with a larger driver_bytes"
+                "Only rows in this process are kept on disk. Use Tracker.open with a larger driver_bytes."
             )
         super().commit()
 
@@ -171,7 +171,7 @@ class Tracker(Lasting[KeptTracker]):
                 directory.close()
                 raise
         if table is None:
-            raise nothing_kept(TRACKER.noun, str(place), MANIFEST, "; give a table to start one there")
+            raise nothing_kept(TRACKER.noun, str(place), MANIFEST, " Give a table to start one there.")
         here = rows_to_keep(table, as_key(key), driver_bytes)
         found = cls(here, key=key, kinds=kinds, ways=ways, **options)
         asked = Asked(found._options, None if found._kinds is None else frozenset(found._kinds), found._notes)
@@ -347,7 +347,7 @@ class Tracker(Lasting[KeptTracker]):
         with self._lock:
             self._in_use()
             if self._far is not None:
-                raise stays_on_spark("tables are not compared there; use apply(changes)")
+                raise stays_on_spark("Tables are not compared there. Use apply(changes).")
             rows = arrow_of(arrived(rows_to_track(table)), self._state.known_schema())
             return self._changed(to_become(self._state, rows))
 
@@ -365,8 +365,8 @@ class Tracker(Lasting[KeptTracker]):
                 self._kept.refitted(self._notes)
             after = {render_text(rule): rule for rule in self._rules.constraints()}
             now = predicates_of(self._space)
-            notes = [f"now asked: {one}" for one in now if one not in predicates]
-            notes += [f"no longer asked: {one}" for one in predicates if one not in now]
+            notes = [f"The search now uses {one}." for one in now if one not in predicates]
+            notes += [f"The search no longer uses {one}." for one in predicates if one not in now]
             return RuleChanges.between(before, after, set(self._space.predicates), notes)
 
     def _ready(self) -> Tracking | SparkTracking:

@@ -36,21 +36,21 @@ def options_for(
     own_kinds = held.kinds
     if key is not None and as_key(key) != own_key:
         raise OptionError(
-            f"the tracker in this folder has the key {', '.join(own_key) or 'none'}; leave key= out",
+            f"The tracker in this folder has the key {', '.join(own_key) or 'none'}. Leave key= out.",
             option="key",
             value=key,
             key=own_key,
         )
     if kinds is not None and kinds_of(kinds) != own_kinds:
         listed = "all kinds" if own_kinds is None else ", ".join(sorted(kind.value for kind in own_kinds))
-        raise OptionError(f"the tracker in this folder reports rules of {listed}; leave kinds= out", option="kinds")
+        raise OptionError(f"The tracker in this folder reports rules of {listed}. Leave kinds= out.", option="kinds")
     asked = options_of(**given)
     for name in given:
         value = getattr(held.options, name)
         if name not in _FOR_NOW and getattr(asked, name) != value:
             raise OptionError(
-                f"the tracker in this folder was started with {name}={getattr(value, 'value', value)!r}; "
-                f"leave {name}= out",
+                f"The tracker in this folder was started with {name}={getattr(value, 'value', value)!r}. "
+                f"Leave {name}= out.",
                 option=name,
                 value=given[name],
                 expected=value,
@@ -61,13 +61,13 @@ def options_for(
 def continued(found: Discovery, options: dict[str, Any]) -> tuple[Any, PredicateSpace, Options]:
     """The rows, predicates and options of a discovery, which a tracker goes on with."""
     if options:
-        raise OptionError(f"a discovery keeps its own options; leave {', '.join(options)} out", option=tuple(options))
+        raise OptionError(f"A discovery keeps its own options. Leave {', '.join(options)} out.", option=tuple(options))
     if not isinstance(found, CompleteDiscovery):
-        raise OptionError("a tracker continues what `discover` gives, and not proposals", expected="a discovery")
+        raise OptionError("A tracker continues what `discover` gives, and not proposals.", expected="a discovery")
     if not isinstance(found.table, LocalTable):
-        raise OptionError("the rows of this discovery are on Spark; give their DataFrame to the tracker")
+        raise OptionError("The rows of this discovery are on Spark. Give their DataFrame to the tracker.")
     if not found.complete:
-        raise OptionError("this discovery was stopped before all rules were found; a tracker needs all of them")
+        raise OptionError("This discovery was stopped before all rules were found. A tracker needs all of them.")
     return found.table.relation.arrow, found.space, found.options
 
 
@@ -117,4 +117,4 @@ def predicates_of(space: PredicateSpace) -> list[str]:
 
 def stays_on_spark(why: str) -> OptionError:
     """The error of what cannot be done with rows that stay on Spark, and why."""
-    return OptionError(f"the rows of this tracker stay on Spark, and {why}", type="Spark")
+    return OptionError(f"The rows of this tracker stay on Spark. {why}", type="Spark")

@@ -50,7 +50,7 @@ class Watch:
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
-        self.folder = local_path(folder, "a watch needs a folder on this machine")
+        self.folder = local_path(folder, "A watch needs a folder on this machine.")
         self._view = WatchView(self.folder)
         self._view.counts  # noqa: B018  raises DataError where there is no watch
         self._history = KnownHistory(self._view.places.history)
@@ -290,7 +290,7 @@ def watch(
     check_driver_bytes(driver_bytes)
     if not is_spark(stream):
         raise OptionError(
-            f"a stream is a DataFrame of spark.readStream, not a {type(stream).__name__}",
+            f"A stream is a DataFrame of spark.readStream, not a {type(stream).__name__}.",
             option="stream",
             type=type(stream).__name__,
         )
@@ -298,7 +298,7 @@ def watch(
         from refute.spark.watch.batches import ColumnReader
         from refute.spark.watch.stream import Stream, require_stream
     require_stream(stream)
-    folder = local_path(state, "a watch needs a folder on this machine").absolute()
+    folder = local_path(state, "A watch needs a folder on this machine.").absolute()
     book = rules_for(folder, rules, nulls)
     refuse_other_tables(book, "watch")
     names = as_key(key) if key is not None else tuple(book.key) or None
@@ -360,9 +360,9 @@ def begin(
     if every is not None and not (isinstance(every, int | float) and every >= 0):
         raise wrong_value("every", "a number of seconds", every)
     if once and every is not None:
-        raise OptionError("once and every cannot be used together", option="every", value=every)
+        raise OptionError("once= and every= cannot be used together.", option="every", value=every)
     if options.order is not None and options.op is None:
-        raise OptionError("order= needs op=: without operations, no row replaces another", option="order")
+        raise OptionError("order= needs op=: without operations, no row replaces another.", option="order")
     if options.op is not None and not options.key and not (folder / "state").exists():
         raise no_key_for_feed("watch")
     severity = None if fail_on is None else Severity(fail_on)

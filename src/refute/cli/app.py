@@ -20,7 +20,7 @@ import refute
 from refute.cli.exits import Exit
 from refute.cli.terminal import say
 from refute.display import in_one_line
-from refute.errors import RefuteError, SchemaError, did_you_mean, shortened
+from refute.errors import RefuteError, SchemaError, did_you_mean, ended, shortened
 from refute.runtime.compiling import COMPILING
 
 COMMANDS = (
@@ -67,9 +67,9 @@ class Commands(click.Group):
         except KeyboardInterrupt as error:  # of which click would make an empty line wherever its words go
             if sys.stderr.isatty():
                 say("", err=True)  # after the ^C of the terminal
-            raise click.ClickException("interrupted") from error
+            raise click.ClickException("Interrupted.") from error
         except EOFError as error:  # which click would take for an interruption
-            raise RuntimeError(f"unexpected end of a file: {error}") from error
+            raise RuntimeError(ended(f"A file ended too early: {error}".removesuffix(": "))) from error
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -78,7 +78,7 @@ class Commands(click.Group):
             hint = did_you_mean(args[0], COMMANDS) or f" The commands are {', '.join(COMMANDS)}."
             if args[0] in _BY_FUNCTION:
                 hint = f" Try `refute {_BY_FUNCTION[args[0]]}`."
-            ctx.fail(f"there is no command {args[0]!r}.{hint}")
+            ctx.fail(f"There is no command {args[0]!r}.{hint}")
         return super().resolve_command(ctx, args)
 
 
@@ -112,7 +112,7 @@ def _say_compiling(is_quiet: bool) -> None:
     from refute.kernels.folder import is_first_use
 
     if sys.stderr.isatty() or is_first_use():
-        say("refute: compiling kernels for this machine, once", err=True)
+        say("refute: Compiling kernels for this machine, once.", err=True)
 
 
 @contextlib.contextmanager
@@ -137,7 +137,7 @@ def _answered(given: list[str]) -> int:
         where = error.ctx.command_path if error.ctx else own
         said = error.format_message()
         if said.startswith("Got unexpected extra argument") and _has_files(said):
-            said += ": quote the glob so that the shell does not expand it."
+            said += ". Quote the glob, so the shell does not expand it."
         elif said.startswith("Got unexpected extra argument"):
             said += "."
         said = _NOT_A_NUMBER.sub(_in_words, said)
@@ -151,15 +151,15 @@ def _answered(given: list[str]) -> int:
     except RefuteError as error:
         return _failed(str(error))
     except (click.Abort, KeyboardInterrupt):
-        return _failed("interrupted")
+        return _failed("Interrupted.")
     except (BrokenPipeError, SystemExit):  # the reader of our output has left, as in `refute check ... | head`,
         return Exit.FAILED  # for which click would leave with 1, as if a rule had failed
     except OSError as error:
-        return _failed(f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error))
+        return _failed(ended(f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error)))
     except Exception as error:  # noqa: BLE001  a defect of ours must not look like a failed rule (exit code 1)
         if {"-v", "--verbose"} & set(given):
             say(traceback.format_exc(), err=True)
-        return _failed(f"internal error: {type(error).__name__}: {shortened(str(error))} (--verbose shows where)")
+        return _failed(f"Internal error: {type(error).__name__}: {ended(shortened(str(error)))} --verbose shows where.")
     return int(code or 0)
 
 
@@ -184,7 +184,7 @@ def main() -> NoReturn:
     except OSError as error:  # and Python would write the rest once more on its way out
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not isinstance(error, BrokenPipeError):
-            code = _failed(f"the output cannot be written: {error.strerror}")
+            code = _failed(f"The output cannot be written: {error.strerror}.")
     sys.exit(code)
 
 

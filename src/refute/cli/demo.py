@@ -22,7 +22,7 @@ from refute.cli.output.progress import counting, following, waiting
 from refute.cli.source import Opened, begin_spark, engine_option, open_data
 from refute.cli.terminal import say, say_lines
 from refute.data import RULES, TABLE
-from refute.errors import EngineError, InferredTypesWarning, OptionError
+from refute.errors import EngineError, InferredTypesWarning, OptionError, ended
 from refute.writing import write_text
 
 if TYPE_CHECKING:
@@ -60,7 +60,9 @@ def command(options: SharedOptions, page: Path, engine: str) -> Exit:
     With --engine auto, rules are checked on Spark where it is installed, and otherwise in this process.
     """
     if str(page) == "-":
-        raise OptionError("--html -: stdout has the story; name a file", option="--html", value="-")
+        raise OptionError(
+            "--html - cannot be used here, as stdout has the story. Name a file.", option="--html", value="-"
+        )
     require_apart([Place(str(page), "--html")], [("the sample", str(TABLE)), ("its rules", str(RULES))])
     warnings.simplefilter("ignore", InferredTypesWarning)  # the sample's types are known to be right
     propose, starting = refute.propose, _begun(options, engine)  # Spark starts while rules are proposed
@@ -123,7 +125,7 @@ def _opened(options: SharedOptions, engine: str, starting: Future[SparkSession] 
     except EngineError as error:
         if engine == "spark" or options.master or options.remote:
             raise
-        return open_data(str(TABLE), "local", options), f"This process checked them, as Spark did not start: {error}."
+        return open_data(str(TABLE), "local", options), f"This process checked them, as Spark did not start: {error}"
     where = options.master or options.remote or "embedded in this process"
     return Opened(str(TABLE), {"engine": "spark"}, session), f"Spark checked them ({where}), as it would on a cluster."
 
@@ -133,7 +135,7 @@ def _missed(report: refute.Report, page: Path) -> str | None:
     try:
         write_text(page, report.to_html())
     except (OSError, OptionError) as error:
-        return f"the page was not written: {error}. --html F names another file."
+        return f"The page was not written: {ended(str(error))} --html F names another file."
     return None
 
 

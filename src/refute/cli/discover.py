@@ -75,7 +75,8 @@ _OF_PROPOSALS = ("tendencies", "max_left", "seed")
     "--measure",
     default="g1",
     show_default=True,
-    help="g1: share of pairs, each counted once, g2: share of rows in violations, g3: share of rows to blame.",
+    help="What --error limits. g1: share of pairs, each counted once, g2: share of rows in violations, "
+    "g3: share of rows to blame.",
 )
 @click.option("--max-predicates", type=click.IntRange(min=1), metavar="K", help="At most K comparisons in a rule.")
 @click.option(
@@ -164,7 +165,7 @@ def command(
         if html_file is not None:
             html_file.write(found.to_html(name=data), opened)
         if out is not None and not len(found) + len(found.almost):
-            say(f"no rule was found, so {in_one_line(out.text)} was not written", err=True)
+            say(f"No rule was found, so {in_one_line(out.text)} was not written.", err=True)
             return Exit.PARTIAL
         if out is not None:
             write_rules(ending.rule_file(found, *found.headline), out, opened, options)
@@ -177,7 +178,7 @@ def write_rules(file: RuleFile, out: Place, opened: Opened, options: SharedOptio
     if options.quiet or out.is_stdout:
         return
     cut = ", and stopped before the others" if file.is_cut else ""
-    say(f"wrote {counted_rules(file.entries, 'proposed rule')} to {in_one_line(out.text)}{cut}", err=True)
+    say(f"Wrote {counted_rules(file.entries, 'proposed rule')} to {in_one_line(out.text)}{cut}.", err=True)
     say_next(out)
 
 
@@ -212,11 +213,11 @@ def describe(
     best = f", {_best(len(shown))}" if shown else ""
     lines = [f"{name}: {counted_rules(len(found))} in {found.seconds:.1f} s{best}", *shown]
     if len(shown) < min(top, len(found)):
-        lines.append("note: stopped before more of them were shown")
+        lines.append("Note: More rules were found than could be shown in time.")
     if found.almost:
         lines += ["", "Broken by a few pairs only, the fewest rows to blame first:"]
         lines += [_line(rule) for rule in found.almost[:top]]
-    lines += [f"note: {note}" for note in found.notes]
+    lines += [f"Note: {note}" for note in found.notes]
     return "\n".join(lines)
 
 
@@ -233,7 +234,7 @@ def describe_proposals(name: str, found: Proposals, top: int, *, tendencies: boo
             lines += _proposal(rule)
     elif found.tendencies:
         lines.append(f"and {counted_rules(len(found.tendencies), 'tendency', 'tendencies')}; --tendencies shows them")
-    lines += [f"note: {note}" for note in found.notes]
+    lines += [f"Note: {note}" for note in found.notes]
     return "\n".join(lines)
 
 

@@ -38,7 +38,7 @@ def command(options: SharedOptions, folder: str, json_file: Place | None, verify
     from refute.live.overview import Overview  # with the loops that a monitor runs, which help does not need
 
     target = None if json_file is None or json_file.is_stdout else _checked(json_file)
-    home = local_path(folder, "a monitor needs a folder on this machine")
+    home = local_path(folder, "A monitor needs a folder on this machine.")
     require_apart([json_file], (), own=home)
     found = Overview.of(home, verify=verify)
     if json_file is not None:
@@ -56,12 +56,12 @@ def _checked(place: Place) -> Path:
     """The file to write; raises OptionError where it cannot be on this machine."""
     if place.address is not None:
         raise OptionError(
-            f"--json {place.text}: only Spark can write there; name a file on this machine",
+            f"--json {place.text}: Only Spark can write there. Name a file on this machine.",
             option="--json",
             value=place.text,
         )
     if place.path.is_dir() or not place.path.parent.is_dir():
-        why = "it is a folder" if place.path.is_dir() else f"there is no folder {place.path.parent}"
+        why = "It is a folder." if place.path.is_dir() else f"There is no folder {place.path.parent}."
         raise unwritable(place.text, why)
     return place.path
 

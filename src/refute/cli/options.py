@@ -71,7 +71,11 @@ _OPTIONS = (
     click.option("--py-files", metavar="F,..", callback=_files, help="Python files or archives for Spark's executors."),
     click.option("-q", "--quiet", is_flag=True, help="Print errors only."),
     click.option("-v", "--verbose", is_flag=True, help="Show Spark's own messages, and tracebacks."),
-    click.option("--nulls", type=click.Choice(["sql", "equal"]), help="sql: null never matches; equal: null = null."),
+    click.option(
+        "--nulls",
+        type=click.Choice(["sql", "equal"]),
+        help="How nulls compare. sql: null never matches, equal: null = null.",
+    ),
 )
 
 
@@ -89,7 +93,7 @@ def shared(command: Callable[Concatenate[SharedOptions, P], Exit]) -> Callable[P
         except KeyboardInterrupt as error:  # click would add an empty line wherever its words go
             if sys.stderr.isatty():
                 say("", err=True)  # after the ^C of the terminal
-            raise click.ClickException("interrupted") from error
+            raise click.ClickException("Interrupted.") from error
 
     decorated: Callable[P, Exit] = run
     for option in reversed(_OPTIONS):

@@ -14,7 +14,7 @@ from refute.cli.exits import Exit
 from refute.cli.options import SharedOptions, shared
 from refute.cli.output.progress import waiting
 from refute.cli.terminal import say
-from refute.errors import EngineError
+from refute.errors import EngineError, ended
 
 _SOURCE = str(Path(refute.__file__).parents[1])  # where this Refute lies, which may be known by our own path alone
 _REHEARSE = """
@@ -35,7 +35,7 @@ def command(options: SharedOptions, kernels_only: bool) -> Exit:
     about a minute and 200 MB. Both go to the user's cache (REFUTE_CACHE_DIR). Run it again after an upgrade.
     """
     if not options.quiet:
-        say("Compiling kernels for this machine, once, on all cores", err=True)
+        say("Compiling kernels for this machine, once, on all cores.", err=True)
     started = time.monotonic()
     with waiting("Compiling", options.quiet):
         compiled = _compile()
@@ -52,17 +52,17 @@ def _compile() -> bool:
     calls = [[sys.executable, "-P", "-W", "ignore", "-c", _REHEARSE, _SOURCE, part] for part in _PARTS]
     processes = [subprocess.Popen(call, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for call in calls]
     try:
-        ended = [(process.communicate(), process.returncode) for process in processes]
+        outcomes = [(process.communicate(), process.returncode) for process in processes]
     except BaseException:
         for process in processes:
             process.kill()
             process.wait()
         raise
-    for (_, said), code in ended:
+    for (_, said), code in outcomes:
         if code:
             reason = said.strip().rpartition("\n")[2]
-            raise EngineError(f"the kernels could not be compiled: {reason}", reason=reason)
-    return any(float(seconds) > 0 for (seconds, _), _ in ended)
+            raise EngineError(f"The kernels could not be compiled: {ended(reason)}", reason=reason)
+    return any(float(seconds) > 0 for (seconds, _), _ in outcomes)
 
 
 def _make_archive(options: SharedOptions) -> None:
@@ -71,7 +71,7 @@ def _make_archive(options: SharedOptions) -> None:
         from refute.spark.session.java import find_java
     except ModuleNotFoundError:
         if not options.quiet:
-            say("Spark is not installed, so it needs no archive: `pip install 'refute[spark]'` installs it")
+            say("Spark is not installed, so it needs no archive. `pip install 'refute[spark]'` installs it.")
         return
     archive = ClassArchive.of(find_java())
     started = time.monotonic()
@@ -79,8 +79,8 @@ def _make_archive(options: SharedOptions) -> None:
         there, made = archive.exists, archive.make()
     if not made:
         raise EngineError(
-            f"cannot make the class archive in {archive.folder}: another process is making it, the folder is not "
-            "writable, or this Java does not support such archives. Spark works without it",
+            f"Cannot make the class archive in {archive.folder}: another process is making it, the folder is not "
+            "writable, or this Java does not support such archives. Spark works without it.",
             path=str(archive.folder),
         )
     if not options.quiet:

@@ -136,7 +136,7 @@ def open_data(
     of_spark = bool(options.master or options.remote or options.conf or options.py_files)
     if engine == "local" and of_spark:
         raise OptionError(
-            "--engine local reads DATA in this process, so --master, --remote, --conf and --py-files have no effect",
+            "--engine local reads DATA in this process, so --master, --remote, --conf and --py-files have no effect.",
             option="--engine",
             value="local",
         )
@@ -199,7 +199,7 @@ def _hint_at_preparing() -> None:
     from refute.spark.session.java import find_java
 
     if not ClassArchive.of(find_java()).exists:
-        say("refute: run `refute prepare` once, and Spark starts in about half the time", err=True)
+        say("refute: Run `refute prepare` once, and Spark starts in about half the time.", err=True)
 
 
 def size_of(data: str) -> int:

@@ -34,7 +34,7 @@ def plan_rules(detector: Detector, rules: Sequence[Rule]) -> Plan:
     shared = [f"  column {name}: encoded once for {count} rules" for name, count in readers.items() if count > 1]
     notes = ["shared between rules", *shared] if shared else []
     notes += [
-        f"{rule.name} can never be violated: its comparisons contradict each other"
+        f"{rule.name} can never be violated: its comparisons contradict each other."
         for rule in rules
         if Closure(rule.constraint.predicates, rule.nulls).contradictory
     ]

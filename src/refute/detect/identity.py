@@ -110,13 +110,13 @@ def _index(columns: Mapping[str, pa.ChunkedArray]) -> KeyIndex:
 def _positions(column: pa.Array | pa.ChunkedArray, n_rows: int) -> NDArray[np.int64]:
     """Positions as they are, if each is one of a row and none comes twice."""
     if column.null_count:
-        raise DataError("a position is null; give the number of a row, counting from 0", count=int(column.null_count))
+        raise DataError("A position is null. Give the number of a row, counting from 0.", count=int(column.null_count))
     rows = numbers(column if isinstance(column, pa.Array) else combined(column))
     outside = rows[(rows < 0) | (rows >= n_rows)]
     if len(outside):
-        message = f"there is no row {outside[0]:,}; the table has {n_rows:,} rows, and the first is row 0"
+        message = f"There is no row {outside[0]:,}; the table has {n_rows:,} rows, and the first is row 0."
         raise DataError(message, row=int(outside[0]), count=n_rows)
     repeated = rows[is_repeat(rows)]
     if len(repeated):
-        raise DataError(f"row {repeated[0]:,} is listed more than once", row=int(repeated[0]))
+        raise DataError(f"Row {repeated[0]:,} is listed more than once.", row=int(repeated[0]))
     return rows

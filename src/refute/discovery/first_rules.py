@@ -71,9 +71,9 @@ class FirstRules:
         few = f"the {kept:,} shortest of {found:,}" if found > kept else "all" if longest else "some"
         which = f"{few} of at most {longest} predicates {_ASKED}" if longest else f"{few} {_ASKED}"
         if not verified:
-            note = f"the search was stopped before it verified any rule; a short one found these: {which}"
+            note = f"The search was stopped before it verified any rule. A short one found these: {which}."
             return replace(outcome, boxes=boxes, notes=(note,))
-        note = f"the search was stopped when it had verified few rules; a short one found others: {which}"
+        note = f"The search was stopped when it had verified few rules. A short one found others: {which}."
         fresh = boxes[~_within(boxes, outcome.boxes)]
         return replace(outcome, boxes=np.concatenate([outcome.boxes, fresh]), notes=(*outcome.notes, note))
 

@@ -33,7 +33,7 @@ def searched(pairs: Pairs, options: Options, budget: Budget, tuning: Tuning = ST
 def _by_method(pairs: Pairs, options: Options, budget: Budget, tuning: Tuning) -> Outcome:
     n_rows, space = pairs.n_rows, pairs.space
     if n_rows < 2:
-        note = "discovery needs at least two rows"
+        note = "Discovery needs at least two rows."
         nothing = space.full[None][:0]
         return Outcome(nothing, Evidence.empty(space), True, True, "tiles", settled=EVERY_PAIR, notes=(note,))
     few = options.method is SearchMethod.AUTO and n_rows <= tuning.few_rows

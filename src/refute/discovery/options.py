@@ -101,7 +101,7 @@ class Options:
             if not 0.0 <= value <= 1.0:
                 raise wrong_value(name, "between 0 and 1", value)
         if self.error >= 1.0:
-            raise wrong_value("error", "below 1", self.error, "; at 1, every rule holds")
+            raise wrong_value("error", "below 1", self.error, " At 1, every rule holds.")
         for name in ("max_predicates", "threads"):
             value = getattr(self, name)
             if value is not None and value < 1:
@@ -118,11 +118,11 @@ class Options:
         if self.time_limit is not None and not self.time_limit > 0:
             raise wrong_value("time_limit", "above 0 seconds", self.time_limit)
         if not self.operators:
-            raise OptionError("operators must name at least one comparison", option="operators", value=())
+            raise OptionError("operators must name at least one comparison.", option="operators", value=())
         if self.error and self.method in (SearchMethod.GUIDED, SearchMethod.HYDRA):
             method = self.method.value
             raise OptionError(
-                f"approximate rules need counts of all pairs; use method='tiles', not {method!r}",
+                f"Approximate rules need counts of all pairs. Use method='tiles', not {method!r}.",
                 option="method",
                 value=method,
             )

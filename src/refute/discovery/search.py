@@ -117,7 +117,7 @@ class _Search:
             boxes = self._minimal(space, boxes)
         if kept is not None:
             boxes = _of_kinds(space, boxes, kept)
-            self._notes.append(f"only rules of these kinds are shown: {', '.join(sorted(k.value for k in kept))}")
+            self._notes.append(f"Only rules of these kinds are shown: {', '.join(sorted(k.value for k in kept))}.")
         return self._ranked(pairs, outcome, boxes)
 
     def _shortest(self, space: PredicateSpace, boxes: Words, *, complete: bool) -> Words:
@@ -125,7 +125,7 @@ class _Search:
         if complete or len(boxes) <= self._tuning.kept:
             return boxes
         self._notes.append(
-            f"of {len(boxes):,} rules verified in time, only the {self._tuning.kept:,} shortest were kept"
+            f"Of {len(boxes):,} rules verified in time, only the {self._tuning.kept:,} shortest were kept."
         )
         return boxes[np.argsort(lengths(space, space.masks(boxes)), kind="stable")[: self._tuning.kept]]
 
@@ -152,7 +152,7 @@ class _Search:
             method=self._options.method.value,
             evidences=0,
             seconds=self._watch.seconds,
-            notes=("stopped before any pairs of rows were examined: no rule could be verified",),
+            notes=("The search was stopped before any pairs of rows were examined, so no rule could be verified.",),
         )
 
     def _minimal(self, space: PredicateSpace, boxes: Words) -> Words:
@@ -165,9 +165,9 @@ class _Search:
         violations, errors = self._extent(pairs, outcome, boxes)
         self._budget.report(DONE, verified=len(boxes))
         if not outcome.complete:
-            self._notes.append("the search was stopped: rules not yet verified on all rows are missing")
+            self._notes.append("The search was stopped: rules not yet verified on all rows are missing.")
         if self._options.max_predicates is not None:
-            self._notes.append(f"rules of more than {self._options.max_predicates} predicates were not searched")
+            self._notes.append(f"Rules of more than {self._options.max_predicates} predicates were not searched for.")
         return CompleteDiscovery(
             table=self._table,
             space=asked_of(pairs.space),
@@ -219,13 +219,15 @@ class _Search:
         if not self._options.almost:
             return found
         if not outcome.counted:
-            return replace(found, notes=(*found.notes, "rules that few pairs break were not searched: time was up"))
+            return replace(
+                found, notes=(*found.notes, "Rules that few pairs break were not searched for: time was up.")
+            )
         almost = Almost(pairs, outcome, self._options, self._budget, self._tuning)
         boxes, complete = almost.boxes()
         boxes = self._shortest(asked_of(pairs.space), boxes, complete=complete)
         boxes, (scores, order) = self._budget.finished(lambda: self._judged(pairs, boxes))
         listed, measured = almost.listed(found, boxes[order], scores)
-        missing = () if complete and measured else ("the search for rules that few pairs break was stopped",)
+        missing = () if complete and measured else ("The search for rules that few pairs break was stopped.",)
         seconds = self._watch.seconds
         return replace(
             found,

@@ -17,7 +17,7 @@ from refute.durable.log import START, Commit, Log, Logged, Tail, read_log, sync_
 from refute.durable.manifest import NAME as MANIFEST
 from refute.durable.manifest import bytes_of, entries_of, read_manifest, write_manifest
 from refute.durable.shelf import Entry, Moment, Shelf
-from refute.errors import DataError, EngineError, OptionError
+from refute.errors import DataError, EngineError, OptionError, ended
 
 LOGGED_ROWS = 1 << 16  # rows in logs from which a state is written, so opening has no more to carry out again
 LOGGED_BYTES = 1 << 26  # the same in bytes, or half of those of the state before if that is more
@@ -253,8 +253,9 @@ class Directory(Generic[Held]):
         failure, self._failure = self._failure, None
         if failure is not None:
             warnings.warn(
-                f"the logs of the {self._sort.noun} in {self.folder} could not be shortened: {failure}. Nothing is "
-                "lost, but opening it takes longer; this is tried again as rows come",
+                f"The logs of the {self._sort.noun} in {self.folder} could not be shortened: "
+                f"{ended(str(failure))} Nothing is lost, but opening it takes longer. This is tried again as rows "
+                "come.",
                 RuntimeWarning,
                 stacklevel=4,
             )
@@ -347,9 +348,9 @@ def _read_logs(folder: Path, sort: Sort[Any], body: Entry) -> Iterator[tuple[int
         for frame in frames:
             commits += 1
             if frame.number != commits:
-                raise DataError(f"{path} does not continue what was committed before", path=str(path))
+                raise DataError(f"{path} does not continue what was committed before.", path=str(path))
         if number == last and commits < body.get(_SEALED, 0):
-            raise DataError(f"{path} is damaged at byte {end:,}: it ends too early", path=str(path))
+            raise DataError(f"{path} is damaged at byte {end:,}: it ends too early.", path=str(path))
         yield number, frames, end
 
 
@@ -367,13 +368,13 @@ def _refuse_others(folder: Path, sort: Sort[Any]) -> None:
             continue
         if path.name == MANIFEST:
             raise EngineError(
-                f"another process has just started a {sort.noun} in {folder}; open it again", path=str(folder)
+                f"Another process has just started a {sort.noun} in {folder}. Open it again.", path=str(folder)
             )
         if sort.owns(path.name):
-            told = f"{folder / MANIFEST} is missing, but {path.name} of a {sort.noun} is there"
+            told = f"{folder / MANIFEST} is missing, but {path.name} of a {sort.noun} is there."
             raise DataError(told, path=str(path))
         raise DataError(
-            f"{folder} is not empty and does not hold a {sort.noun}: it contains {path.name!r}", path=str(path)
+            f"{folder} is not empty and does not hold a {sort.noun}: it contains {path.name!r}.", path=str(path)
         )
 
 
@@ -384,9 +385,9 @@ def _explained(folder: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise EngineError(
-            f"cannot write to {folder}: {error.strerror or error}. What is on disk is unchanged",
+            f"Cannot write to {folder}: {ended(error.strerror or str(error))} What is on disk is unchanged.",
             path=str(folder),
             reason=str(error.strerror or error),
         ) from error
     except OptionError as error:
-        raise EngineError(f"{error}. What is on disk is unchanged", path=str(folder), reason=str(error)) from error
+        raise EngineError(f"{error} What is on disk is unchanged.", path=str(folder), reason=str(error)) from error

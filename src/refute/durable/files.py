@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from refute.errors import DataError
+from refute.errors import DataError, ended
 
 FORMAT = b"refute.format"
 VERSION = 1
@@ -83,16 +83,16 @@ def read_file(path: Path, expected: Mapping[str, Any], *, verify: bool) -> tuple
         size = path.stat().st_size
         if size != expected["bytes"]:
             raise DataError(
-                f"{path} is damaged: it has {size:,} bytes instead of {expected['bytes']:,}", path=str(path)
+                f"{path} is damaged: it has {size:,} bytes instead of {expected['bytes']:,}.", path=str(path)
             )
         if verify and checksum(path) != expected["crc"]:
-            raise DataError(f"{path} is damaged: its checksum does not match", path=str(path))
+            raise DataError(f"{path} is damaged: its checksum does not match.", path=str(path))
         table = pa.ipc.open_file(pa.memory_map(str(path))).read_all()
         facts = json.loads((table.schema.metadata or {})[FORMAT])
     except FileNotFoundError as error:
-        raise DataError(f"{path} is missing; the folder cannot be opened without it", path=str(path)) from error
+        raise DataError(f"{path} is missing; the folder cannot be opened without it.", path=str(path)) from error
     except (OSError, pa.ArrowException, KeyError, ValueError) as error:
-        raise DataError(f"{path} cannot be read as a file of Refute: {error}", path=str(path)) from error
+        raise DataError(f"{path} cannot be read as a file of Refute: {ended(str(error))}", path=str(path)) from error
     refuse_newer(path, facts.get("version"))
     return table, facts
 
@@ -100,10 +100,10 @@ def read_file(path: Path, expected: Mapping[str, Any], *, verify: bool) -> tuple
 def refuse_newer(path: Path, version: Any) -> None:
     """Raises DataError for a file of a later format, or of none."""
     if not isinstance(version, int) or version < 1:
-        raise DataError(f"{path} is not a file of Refute", path=str(path))
+        raise DataError(f"{path} is not a file of Refute.", path=str(path))
     if version > VERSION:
         raise DataError(
-            f"{path} has format {version}, and this version of Refute reads formats up to {VERSION}; upgrade Refute",
+            f"{path} has format {version}, and this version of Refute reads formats up to {VERSION}. Upgrade Refute.",
             path=str(path),
         )
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from refute.errors import EngineError
+from refute.errors import EngineError, ended
 
 NAME = "lock"
 
@@ -31,7 +31,7 @@ def locked(folder: Path, noun: str) -> Lock:
     except OSError as error:
         os.close(handle)
         raise EngineError(
-            f"the {noun} in {folder} is already open, here or in another process; only one can write to it",
+            f"The {noun} in {folder} is already open, here or in another process; only one can write to it.",
             path=str(folder),
         ) from error
     return Lock(handle)
@@ -40,7 +40,7 @@ def locked(folder: Path, noun: str) -> Lock:
 def cannot_keep(folder: Path, noun: str, error: OSError) -> EngineError:
     """The error for a folder in which nothing can be written."""
     return EngineError(
-        f"cannot keep a {noun} in {folder}: {error.strerror or error}", path=str(folder), reason=str(error)
+        f"Cannot keep a {noun} in {folder}: {ended(error.strerror or str(error))}", path=str(folder), reason=str(error)
     )
 
 

@@ -18,7 +18,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from refute.durable.files import VERSION, refuse_newer
-from refute.errors import DataError, EngineError
+from refute.errors import DataError, EngineError, ended
 from refute.writing import replacing
 
 Longs = NDArray[np.int64]
@@ -98,8 +98,8 @@ class Log:
                 self.cut()
             if isinstance(error, OSError):
                 raise EngineError(
-                    f"cannot write {self.path}: {error.strerror}. What is on disk is as it was before this commit; "
-                    "commit again once it can be written",
+                    f"Cannot write {self.path}: {error.strerror}. What is on disk is as it was before this commit. "
+                    "Commit again once it can be written.",
                     path=str(self.path),
                     reason=str(error.strerror),
                 ) from error
@@ -125,14 +125,14 @@ def read_log(path: Path, number: int, *, last: bool) -> tuple[list[Commit], int]
     try:
         held = path.read_bytes()
     except FileNotFoundError as error:
-        raise DataError(f"{path} is missing; the folder cannot be opened without it", path=str(path)) from error
+        raise DataError(f"{path} is missing; the folder cannot be opened without it.", path=str(path)) from error
     except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror or error}", path=str(path)) from error
+        raise DataError(f"{path} cannot be read: {ended(error.strerror or str(error))}", path=str(path)) from error
     if len(held) < START:
-        raise DataError(f"{path} is damaged: it ends too early", path=str(path))
+        raise DataError(f"{path} is damaged: it ends too early.", path=str(path))
     magic, version, own = _START.unpack_from(held)
     if magic != _MAGIC or own != number:
-        raise DataError(f"{path} is not a log of this folder", path=str(path))
+        raise DataError(f"{path} is not a log of this folder.", path=str(path))
     refuse_newer(path, version)
     end = START
     while end < len(held):
@@ -142,7 +142,7 @@ def read_log(path: Path, number: int, *, last: bool) -> tuple[list[Commit], int]
         frames.append(frame[0])
         end = frame[1]
     if end < len(held) and not last:
-        raise DataError(f"{path} is damaged at byte {end:,}: it ends too early", path=str(path))
+        raise DataError(f"{path} is damaged at byte {end:,}: it ends too early.", path=str(path))
     return frames, end
 
 
@@ -155,7 +155,7 @@ def _frame_at(path: Path, held: bytes, start: int) -> tuple[Commit, int] | None:
     if magic != _FRAME_MAGIC or own != zlib.crc32(held[start : body - 4]):
         if not any(held[start:]):  # the machine stopped when there was room for it, and no more
             return None
-        raise DataError(f"{path} is damaged at byte {start:,}", path=str(path))
+        raise DataError(f"{path} is damaged at byte {start:,}.", path=str(path))
     end = body + length
     if end > len(held):
         return None
@@ -163,7 +163,7 @@ def _frame_at(path: Path, held: bytes, start: int) -> tuple[Commit, int] | None:
     if zlib.crc32(payload) != crc:
         if end == len(held) and payload.endswith(_UNWRITTEN):  # the machine stopped, and part of the frame is missing
             return None
-        raise DataError(f"{path} is damaged at byte {start:,}: its checksum does not match", path=str(path))
+        raise DataError(f"{path} is damaged at byte {start:,}: its checksum does not match.", path=str(path))
     return _unpacked(commit, payload), end
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from refute.durable.files import VERSION, refuse_newer
-from refute.errors import DataError
+from refute.errors import DataError, ended
 from refute.faults import nothing_kept
 from refute.writing import write_text
 
@@ -33,16 +33,16 @@ def read_manifest(folder: Path, noun: str) -> dict[str, Any]:
     except (FileNotFoundError, NotADirectoryError) as error:
         raise nothing_kept(noun, str(folder), NAME) from error
     except (OSError, ValueError, RecursionError) as error:
-        raise DataError(f"{path} cannot be read: {error}", path=str(path)) from error
+        raise DataError(f"{path} cannot be read: {ended(str(error))}", path=str(path)) from error
     if not isinstance(held, dict) or not {"refute", "crc", "state"} <= held.keys():
-        raise DataError(f"{path} is not the manifest of a {noun}", path=str(path))
+        raise DataError(f"{path} is not the manifest of a {noun}.", path=str(path))
     refuse_newer(path, held["refute"])
     if not isinstance(held["state"], str) or _checksum(held["state"]) != held["crc"]:
-        raise DataError(f"{path} is damaged: its checksum does not match", path=str(path))
+        raise DataError(f"{path} is damaged: its checksum does not match.", path=str(path))
     body: dict[str, Any] = json.loads(held["state"])
     if (other := body.get("holds", "monitor")) != noun:
         how = "watch" if other == "watch" else f"{str(other).capitalize()}.open"
-        told = f"{folder} holds a {other}, not a {noun}; open it with refute.{how}"
+        told = f"{folder} holds a {other}, not a {noun}. Open it with refute.{how}."
         raise DataError(told, path=str(folder), expected=noun)
     return body
 

@@ -207,8 +207,8 @@ def _warn_once() -> None:
     if not _warned and "pyspark.worker" not in sys.modules:
         _warned = True
         warnings.warn(
-            f"compiled kernels cannot be kept: neither the user's cache nor {Path(__file__).parent / '__pycache__'} "
-            "is writable, so every run compiles them again. Set REFUTE_CACHE_DIR to a folder for them",
+            f"Compiled kernels cannot be kept: neither the user's cache nor {Path(__file__).parent / '__pycache__'} "
+            "is writable, so every run compiles them again. Set REFUTE_CACHE_DIR to a folder for them.",
             UncachedKernelsWarning,
             stacklevel=2,
         )

@@ -23,14 +23,14 @@ def is_local_address(text: str) -> bool:
     return is_address(text) and urlsplit(text).scheme.lower() == "file"
 
 
-def local_path(place: str | os.PathLike[str], remedy: str = "write the text that this returns there yourself") -> Path:
+def local_path(place: str | os.PathLike[str], remedy: str = "Write the text that this returns there yourself.") -> Path:
     """The path on this machine that a text means; raises OptionError for an address of another file system."""
     if not isinstance(place, str | os.PathLike):
-        raise wrong_value("the path", "a text or a Path", place)
+        raise wrong_value("The path", "a text or a Path", place)
     text = os.fsdecode(place)
     if not is_address(text):
         return Path(text)
     parts = urlsplit(text)
     if is_local_address(text) and parts.netloc in ("", "localhost"):
         return Path(unquote(parts.path))
-    raise OptionError(f"{text!r} is not on this machine; {remedy}", path=text)
+    raise OptionError(f"{text!r} is not on this machine. {remedy}", path=text)

@@ -28,7 +28,7 @@ class Compare:
 
     def __post_init__(self) -> None:
         if self.predicate.rows != {Row.S}:
-            raise ValueError("a condition reads one row, written as row s")
+            raise ValueError("A condition reads one row, written as row s.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +211,7 @@ def _alternatives(condition: Condition) -> list[tuple[Atom, ...]]:
 def _check_size(found: list[tuple[Atom, ...]]) -> None:
     if len(found) > _MAX_ALTERNATIVES:
         raise RuleError(
-            f"this condition expands to more than {_MAX_ALTERNATIVES} alternatives; split it into several rules",
+            f"This condition expands to more than {_MAX_ALTERNATIVES} alternatives. Split it into several rules.",
             most=_MAX_ALTERNATIVES,
         )
 

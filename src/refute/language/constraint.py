@@ -25,7 +25,7 @@ class DenialConstraint:
 
     def __post_init__(self) -> None:
         if not self.predicates:
-            raise ValueError("a denial constraint needs at least one predicate")
+            raise ValueError("A denial constraint needs at least one predicate.")
         if self.predicates[0].left.row is Row.T and self.rows == {Row.T}:
             object.__setattr__(self, "predicates", tuple(predicate.swapped() for predicate in self.predicates))
 

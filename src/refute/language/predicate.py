@@ -16,13 +16,13 @@ _TOO_LARGE = 10**MAX_DIGITS
 Value = bool | int | float | Decimal | str | dt.date | dt.datetime
 
 
-TOO_MANY_DIGITS = f"this number has more than {MAX_DIGITS} digits"
-HALF_A_CHARACTER = "this text has half a character (one of a pair such as \\ud83d\\udc4d), so it is not Unicode"
+TOO_MANY_DIGITS = f"This number has more than {MAX_DIGITS} digits."
+HALF_A_CHARACTER = "This text has half a character (one of a pair such as \\ud83d\\udc4d), so it is not Unicode."
 
 
 def beyond_floats(written: str) -> str:
     """The problem with a number that no float is near to, and that would be taken for infinity."""
-    return f"{written} is larger than any float: leave the comparison out, or write float 'inf'"
+    return f"{written} is larger than any float: leave the comparison out, or write float 'inf'."
 
 
 class Row(Enum):
@@ -87,7 +87,7 @@ class Predicate:
         """The predicate with operands in standard order: column first, then row `s`; within one row, by name."""
         if isinstance(left, Constant):
             if isinstance(right, Constant):
-                raise ValueError("a predicate needs at least one column")
+                raise ValueError("A predicate needs at least one column.")
             return cls(right, op.mirrored, left)
         if isinstance(right, Column) and (right.row.value, right.name) < (left.row.value, left.name):
             if left.row is right.row or left.row is Row.T:
@@ -170,12 +170,13 @@ def _plain(value: object) -> Value:
         case float():
             if math.isnan(value):
                 raise RuleError(
-                    "NaN cannot be a constant: it counts as null, and a comparison with null is never true", value=value
+                    "NaN cannot be a constant: it counts as null, and a comparison with null is never true.",
+                    value=value,
                 )
             return float(value) + 0.0  # -0.0 is 0.0
         case Decimal():
             if not value.is_finite():
-                raise RuleError(f"{value} is not a decimal number, so it cannot be a constant", value=value)
+                raise RuleError(f"{value} is not a decimal number, so it cannot be a constant.", value=value)
             if len(value.as_tuple().digits) > MAX_DIGITS or abs(value.adjusted()) > MAX_DIGITS:
                 raise RuleError(TOO_MANY_DIGITS, most=MAX_DIGITS)
             return Decimal(value)
@@ -188,7 +189,7 @@ def _plain(value: object) -> Value:
         case _:
             raise RuleError(
                 f"{value!r} of type {type(value).__name__} cannot be a constant: "
-                "use a boolean, number, text, date or timestamp",
+                "use a boolean, number, text, date or timestamp.",
                 value=value,
                 type=type(value).__name__,
             )
@@ -196,7 +197,7 @@ def _plain(value: object) -> Value:
 
 def _plain_moment(value: dt.datetime) -> dt.datetime:
     if getattr(value, "nanosecond", 0):
-        raise RuleError(f"{value} is finer than a microsecond: it cannot be a constant", value=value)
+        raise RuleError(f"{value} is finer than a microsecond: it cannot be a constant.", value=value)
     moment = dt.datetime.combine(
         dt.date(value.year, value.month, value.day),
         dt.time(value.hour, value.minute, value.second, value.microsecond),
@@ -207,4 +208,4 @@ def _plain_moment(value: dt.datetime) -> dt.datetime:
     try:
         return (moment - offset).replace(tzinfo=dt.UTC)
     except OverflowError:
-        raise RuleError(f"{value} lies outside the years 1 to 9999: it cannot be a constant", value=value) from None
+        raise RuleError(f"{value} lies outside the years 1 to 9999: it cannot be a constant.", value=value) from None

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from refute.errors import DataError, SchemaError, did_you_mean
+from refute.errors import DataError, SchemaError, did_you_mean, ended
 from refute.faults import null_key, unlike_key
 from refute.kernels.runs.rows import Lines
 from refute.live.indexes.index import Longs
@@ -38,16 +38,16 @@ def arrow_of(table: Any, schema: pa.Schema | None) -> pa.Table:
     for name in names:
         if not relation.has(name):
             in_index = name in (getattr(getattr(table, "index", None), "names", None) or ())  # of pandas
-            hint = " Use reset_index() first" if in_index else did_you_mean(name, relation.names)
+            hint = " Use reset_index() first." if in_index else did_you_mean(name, relation.names)
             raise SchemaError(
-                f"the rows lack the column {name!r}.{hint}",
+                f"The rows lack the column {name!r}.{hint}",
                 column=name,
                 known=tuple(relation.names),
             )
     for name in relation.names:
         if name not in names:
             hint = did_you_mean(name, names)
-            raise SchemaError(f"there is no column {name!r} here.{hint} Leave it out", column=name, known=tuple(names))
+            raise SchemaError(f"There is no column {name!r} here.{hint} Leave it out.", column=name, known=tuple(names))
     if schema is None:
         columns = [relation.column(name) for name in names]
         if relation.n_rows == 0 and _module(table) == "pandas":  # whose types mean nothing without rows
@@ -66,23 +66,25 @@ def arrow_of(table: Any, schema: pa.Schema | None) -> pa.Table:
 def relation_of(table: Any, schema: pa.Schema | None = None) -> Relation:
     """The table, which may be a list with a mapping for each row; raises DataError for anything else."""
     if isinstance(table, Mapping):
-        raise DataError("cannot read rows from a dict; give a table, or a list with one dict for each row", type="dict")
+        raise DataError(
+            "Cannot read rows from a dict. Give a table, or a list with one dict for each row.", type="dict"
+        )
     if not isinstance(table, list | tuple):
         return Relation.of(table)
     if not table:
         if schema is None:
-            raise DataError("the first rows define the columns, and none came; insert some rows first", count=0)
+            raise DataError("The first rows define the columns, and none came. Insert some rows first.", count=0)
         return Relation.of(schema.empty_table())
     for place, row in enumerate(table):
         if not isinstance(row, Mapping) or not row:
             raise DataError(
-                f"row {place:,} of the list is {_shown(row)}; give a dict with its columns, or a table", row=place
+                f"Row {place:,} of the list is {_shown(row)}. Give a dict with its columns, or a table.", row=place
             )
         if row.keys() != table[0].keys():
             name = next(iter(row.keys() ^ table[0].keys()))
             lacking = place if name in table[0] else 0
             raise DataError(
-                f"row {lacking:,} of the list lacks the column {name!r}; give None where it has no value",
+                f"Row {lacking:,} of the list lacks the column {name!r}. Give None where it has no value.",
                 row=lacking,
                 column=name,
             )
@@ -112,7 +114,7 @@ def _cast(name: str, column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedAr
         return column.cast(kind)
     if _family(own) != _family(kind):
         raise SchemaError(
-            f"column {name!r} holds {kind}, but {own} was given; convert it to {kind} first",
+            f"Column {name!r} holds {kind}, but {own} was given. Convert it to {kind} first.",
             column=name,
             type=str(own),
             expected=str(kind),
@@ -123,9 +125,9 @@ def _cast(name: str, column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedAr
         exact = not (pt.is_floating(own) or pt.is_floating(kind)) or _same(plain, found.cast(own))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         nan = pt.is_floating(own) and pc.any(pc.is_nan(column)).as_py()
-        hint = "; a missing whole number must be null, not NaN (in pandas, use the type Int64)" if nan else ""
+        hint = " A missing whole number must be null, not NaN (in pandas, use the type Int64)." if nan else ""
         raise SchemaError(
-            f"column {name!r} holds {kind}, and the given {own} does not fit: {error}{hint}",
+            f"Column {name!r} holds {kind}, and the given {own} does not fit: {ended(str(error))}{hint}",
             column=name,
             type=str(own),
             expected=str(kind),
@@ -133,7 +135,7 @@ def _cast(name: str, column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedAr
         ) from error
     if not exact:
         raise SchemaError(
-            f"column {name!r} holds {kind}, which would round the given {own}; convert it to {kind} first",
+            f"Column {name!r} holds {kind}, which would round the given {own}. Convert it to {kind} first.",
             column=name,
             type=str(own),
             expected=str(kind),
@@ -179,7 +181,7 @@ def named_rows(keys: Any, schema: pa.Schema, key: Sequence[str]) -> pa.Table | L
     column = key_table(keys, pa.schema([("number", pa.int64())]), ["number"]).column(0)
     if column.null_count:
         raise DataError(
-            "the number of a row is null; rows are numbered from 0, in the order in which they came",
+            "The number of a row is null. Rows are numbered from 0, in the order in which they came.",
             count=int(column.null_count),
         )
     return np.asarray(column.to_numpy())
@@ -204,7 +206,7 @@ def _key_columns(keys: Any, names: list[str]) -> Mapping[str, Any]:
         return {name: relation.column(name) for name in names}
     if isinstance(keys, str | bytes | bytearray | Mapping) or not isinstance(keys, Iterable):
         raise DataError(
-            f"give keys as {_forms(names)}, not as {_shown(keys)}; put a single key into a list", key=tuple(names)
+            f"Give keys as {_forms(names)}, not as {_shown(keys)}. Put a single key into a list.", key=tuple(names)
         )
     return _listed(list(keys), names)
 
@@ -236,7 +238,7 @@ def _listed(values: list[Any], names: list[str]) -> Mapping[str, Any]:
             found.append(value)
         else:
             raise DataError(
-                f"key {place:,} of the list is {_shown(value)}; give keys as {_forms(names)}",
+                f"Key {place:,} of the list is {_shown(value)}. Give keys as {_forms(names)}.",
                 key=tuple(names),
                 row=place,
             )
@@ -254,7 +256,7 @@ def _inferred(name: str, values: list[Any]) -> pa.Array:
             return pa.array(values, pa.uint64())
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         raise SchemaError(
-            f"the values of {name!r} cannot be read as one type: {error}", column=name, reason=str(error)
+            f"The values of {name!r} cannot be read as one type: {ended(str(error))}", column=name, reason=str(error)
         ) from error
 
 
@@ -295,7 +297,7 @@ def refuse_keys(table: pa.Table, key: Sequence[str], wrong: np.ndarray[Any, np.d
     )
     more = "" if len(places) <= MOST_SHOWN else f" and {len(places) - MOST_SHOWN:,} more"
     raise DataError(
-        f"{what}: {'; '.join(clashes)}{more}. Nothing was changed", key=tuple(key), rows=places.tolist()[:MOST_SHOWN]
+        f"{what}: {'; '.join(clashes)}{more}. Nothing was changed.", key=tuple(key), rows=places.tolist()[:MOST_SHOWN]
     )
 
 

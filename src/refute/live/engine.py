@@ -160,7 +160,7 @@ class Numbered(Identity):
         places = np.searchsorted(self._slots, numbers)
         wrong = np.append(self._slots, -1)[places] != numbers
         for number in numbers[wrong][:1]:
-            raise DataError(f"there is no row {number:,}", row=int(number))
+            raise DataError(f"There is no row {number:,}.", row=int(number))
         return places
 
 

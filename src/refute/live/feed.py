@@ -64,10 +64,10 @@ def net_changes(state: State, changes: Any, op: str, turns: Turns | None = None)
     if turns is not None:
         together = np.zeros(len(order), np.bool_)
         together[order[1:]] = ~first[1:] & (ranks[order[1:]] == ranks[order[:-1]])
-        hint = "and order= names no column that puts them in order"
+        why = "and order= names no column that puts them in order"
         if turns.column is not None:
-            hint = f"and {turns.column!r}, their order, has the same value in them"
-        refuse_keys(keys, state.key, together, f"several changes of one key arrived together, {hint}")
+            why = f"and {turns.column!r}, their order, has the same value in them"
+        refuse_keys(keys, state.key, together, f"Several changes of one key arrived together, {why}")
     _refuse_steps(state, keys, operations, there, order, first)
     last = np.append(first[1:], True)[: len(order)]
     starts, ends = order[first], order[last]
@@ -101,7 +101,7 @@ def operations_of(words: pa.ChunkedArray) -> Any:
         word = shown(words[row])
         hint = did_you_mean(word, OPERATIONS) if isinstance(word, str) else ""
         raise DataError(
-            f"row {row:,} of the feed has the operation {word!r}, which must be {any_of(OPERATIONS)}.{hint}",
+            f"Row {row:,} of the feed has the operation {word!r}, which must be {any_of(OPERATIONS)}.{hint}",
             row=row,
             value=word,
             known=OPERATIONS,
@@ -130,12 +130,12 @@ def _ranks(relation: Relation, operations: Any, column: str | None) -> Any:
         held = relation.column(column)
         if held.null_count:
             row = int(np.flatnonzero(np.asarray(held.is_null()))[0])
-            raise DataError(f"row {row:,} of the feed has no value in {column!r}, its order", row=row, column=column)
+            raise DataError(f"Row {row:,} of the feed has no value in {column!r}, its order.", row=row, column=column)
         try:
             turn = np.asarray(pc.rank(held.combine_chunks(), tiebreaker="dense")).astype(np.int64)
         except pa.ArrowNotImplementedError as error:
             raise SchemaError(
-                f"changes cannot be put in order by {column!r}, which holds {held.type}",
+                f"Changes cannot be put in order by {column!r}, which holds {held.type}.",
                 column=column,
                 type=str(held.type),
             ) from error
@@ -157,5 +157,5 @@ def _refuse_steps(state: State, keys: pa.Table, operations: Any, there: Any, ord
     twice, missing = np.zeros(len(order), np.bool_), np.zeros(len(order), np.bool_)
     twice[order] = (asked == INSERT) & before
     missing[order] = (asked != INSERT) & (asked != AFTER) & ~before
-    refuse_keys(keys, state.key, twice, "the feed inserts keys that already exist")
-    refuse_keys(keys, state.key, missing, "the feed updates or deletes keys that do not exist")
+    refuse_keys(keys, state.key, twice, "The feed inserts keys that already exist")
+    refuse_keys(keys, state.key, missing, "The feed updates or deletes keys that do not exist")

@@ -11,7 +11,7 @@ from typing import Any
 from refute.durable.directory import last_told
 from refute.durable.files import VERSION, checksum
 from refute.durable.manifest import entries_of, read_manifest
-from refute.errors import DataError
+from refute.errors import DataError, ended
 from refute.language.rulebook import Rule, RuleBook
 from refute.live.saved import MONITOR
 
@@ -53,7 +53,9 @@ class Overview:
                     raise
                 else:
                     where = error.filename or folder
-                    raise DataError(f"{where} cannot be read: {error.strerror or error}", path=str(where)) from error
+                    raise DataError(
+                        f"{where} cannot be read: {ended(error.strerror or str(error))}", path=str(where)
+                    ) from error
         raise AssertionError("the last attempt returns or raises")
 
 
@@ -62,14 +64,14 @@ def _seen(folder: Path, body: dict[str, Any], verify: bool) -> Overview:
         path = folder / entry["file"]
         size = path.stat().st_size
         if size != entry["bytes"]:
-            raise DataError(f"{path} is damaged: it has {size:,} bytes instead of {entry['bytes']:,}", path=str(path))
+            raise DataError(f"{path} is damaged: it has {size:,} bytes instead of {entry['bytes']:,}.", path=str(path))
         if (verify or entry is body["rules"]) and checksum(path) != entry["crc"]:
-            raise DataError(f"{path} is damaged: its checksum does not match", path=str(path))
+            raise DataError(f"{path} is damaged: its checksum does not match.", path=str(path))
     stated = described(folder)
     sizes = {path.name: path.stat().st_size for path in folder.iterdir() if path.is_file()}
     logs = [size for name, size in sizes.items() if name.startswith("log-")]
     if not logs:
-        raise DataError(f"{folder} has no log, so commits are missing", path=str(folder))
+        raise DataError(f"{folder} has no log, so commits are missing.", path=str(folder))
     return Overview(
         folder,
         VERSION,  # newer ones are refused, and there is no older one

@@ -15,7 +15,7 @@ from refute.durable.directory import Sort
 from refute.durable.files import checksum, lists, read_file, unlisted, write_file
 from refute.durable.log import Commit, Logged
 from refute.durable.shelf import Entry, Shelf
-from refute.errors import DataError
+from refute.errors import DataError, ended
 from refute.index.run import Run, RunShape
 from refute.kernels.runs.rows import Arrays
 from refute.language.rulebook import RuleBook
@@ -240,9 +240,9 @@ def read_rules(folder: Path, entry: Entry) -> tuple[Any, ...]:
     try:
         found = checksum(path)
     except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror or error}", path=str(path)) from error
+        raise DataError(f"{path} cannot be read: {ended(error.strerror or str(error))}", path=str(path)) from error
     if found != entry["crc"]:
-        raise DataError(f"{path} is damaged: its checksum does not match", path=str(path))
+        raise DataError(f"{path} is damaged: its checksum does not match.", path=str(path))
     return tuple(RuleBook.of(str(path)))
 
 

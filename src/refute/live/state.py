@@ -81,7 +81,7 @@ class State:
     def known_schema(self) -> pa.Schema:
         """The same; raises DataError before the first rows have come."""
         if self.frame is None:
-            raise DataError("the monitor has no rows yet; insert some first")
+            raise DataError("The monitor has no rows yet. Insert some first.")
         return self.frame.schema
 
     @property
@@ -98,8 +98,8 @@ class State:
             keys, valid = frame.columns.key_lines(rows, extend=True)
             refuse_nulls(self.key, valid)
             if len(keys) > 1:
-                refuse_keys(table, self.key, repeated(keys), "these keys are listed more than once")
-            refuse_keys(table, self.key, frame.find(keys, self) >= 0, "rows with these keys already exist")
+                refuse_keys(table, self.key, repeated(keys), "These keys are listed more than once")
+            refuse_keys(table, self.key, frame.find(keys, self) >= 0, "Rows with these keys already exist")
         return Change(frame, NOTHING, rows)
 
     def deleting(self, keys: pa.Table | Longs) -> Change:
@@ -117,14 +117,14 @@ class State:
         """The slot of each key; raises DataError where there is none, and for a key that comes twice."""
         frame = self._known_frame()
         if any(pa.types.is_null(frame.schema.field(name).type) for name in self.key):  # so no row has a key
-            refuse_keys(keys, self.key, np.ones(len(keys), np.bool_), "there are no rows with these keys")
+            refuse_keys(keys, self.key, np.ones(len(keys), np.bool_), "There are no rows with these keys")
         self.expect(keys)
         lines, valid = frame.columns.key_lines(ReadRows(keys), extend=False)
         refuse_nulls(self.key, valid)
         slots = frame.find(lines, self)
-        refuse_keys(keys, self.key, slots < 0, "there are no rows with these keys")
+        refuse_keys(keys, self.key, slots < 0, "There are no rows with these keys")
         if len(keys) > 1:
-            refuse_keys(keys, self.key, repeated(slots[:, None]), "these keys are listed more than once")
+            refuse_keys(keys, self.key, repeated(slots[:, None]), "These keys are listed more than once")
         return slots
 
     def carry_out(self, change: Change) -> None:
@@ -229,7 +229,7 @@ class State:
             KeyIndex(kinds).add({name: table.column(name) for name in self.key}, came)
             frame.ready(self)
             keys, _ = frame.columns.key_lines(rows, extend=False)
-            refuse_keys(table, self.key, frame.find(keys, self) >= 0, "rows with these keys already exist")
+            refuse_keys(table, self.key, frame.find(keys, self) >= 0, "Rows with these keys already exist")
         change = Change(frame, NOTHING, rows)
         found = self.met(frame, rows, came, [ALL] * len(self.rules))
         detector = Detector(rows.relation)
@@ -284,9 +284,9 @@ class State:
         wrong = (numbers < 0) | (numbers >= self.next_slot)
         wrong |= self.alive[np.where(wrong, 0, numbers)] == 0
         for row in numbers[wrong][:1]:
-            raise DataError(f"there is no row {row:,}. Nothing was changed", row=int(row))
+            raise DataError(f"There is no row {row:,}. Nothing was changed.", row=int(row))
         for row in numbers[repeated(numbers[:, None])][:1]:
-            raise DataError(f"row {row:,} is listed more than once. Nothing was changed", row=int(row))
+            raise DataError(f"Row {row:,} is listed more than once. Nothing was changed.", row=int(row))
         return numbers
 
     def _asked(

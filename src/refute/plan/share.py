@@ -28,7 +28,7 @@ class Share:
 
     def __init__(self, threads: int = 1, *, listener: Listener | None = None) -> None:
         if threads < 1:
-            raise ValueError(f"threads must be at least 1, not {threads}")
+            raise ValueError(f"threads must be at least 1, not {threads}.")
         self.threads = threads
         self.listener = listener
         self._once = Once()

@@ -79,17 +79,19 @@ def unread_note(relation: Relation, names: Iterable[str]) -> list[str]:
     """What is said of columns that hold something that rules cannot read."""
     unread = [name for name in names if relation.type_of(name).family in (Family.UNSUPPORTED, Family.DURATION)]
     shown = ", ".join(map(in_one_line, unread[:_SHOWN])) + (" and others" if len(unread) > _SHOWN else "")
-    return [f"rules cannot read every type, so these columns were left out: {shown}"] if unread else []
+    return [f"Rules cannot read every type, so these columns were left out: {shown}."] if unread else []
 
 
 def repeated_note(differ: int, n_rows: int) -> str:
     """What is said where rows that repeat others count once."""
-    return f"only {differ:,} of {n_rows:,} rows are distinct; rows that repeat another were counted once"
+    return f"Only {differ:,} of {n_rows:,} rows are distinct. Rows that repeat another were counted once."
 
 
 def few_note(n_rows: int, limits: Limits) -> str:
     """What is said where rows are too few for any rule."""
-    return f"too few rows to tell a rule from chance: {n_rows:,}, where at least {limits.chance:g} are needed"
+    return (
+        f"There are too few rows to tell a rule from chance: {n_rows:,}, where at least {limits.chance:g} are needed."
+    )
 
 
 def heads_of(
@@ -104,7 +106,7 @@ def heads_of(
 ) -> Heads:
     """The list of what a search found since its watch was started."""
     few = () if limits.can_tell(n_rows) else (few_note(n_rows, limits),)
-    stopped = () if complete else ("the search was stopped; there may be more rules in what it had not examined",)
+    stopped = () if complete else ("The search was stopped. There may be more rules in what it had not examined.",)
     compares = RuleShape.COMPARISON in shapes  # else nothing stands under what is not shown
     heads = listed([one for one in found if compares or one.shape is not RuleShape.COMPARISON], n_rows)
     heads = [head for head in heads if head.candidate.shape in shapes]

@@ -63,8 +63,8 @@ def _check_condition(relation: Relation, condition: Condition, rule: str | None 
                 kind = check_column(relation, name, rule, where)
                 if kind.family not in (Family.STRING, Family.NULL):
                     raise SchemaError(
-                        f"column {kind} is not text, so nothing in it matches a regular expression{where}; read it as "
-                        "text (schema=, or --schema for the command), or compare it with numbers or dates",
+                        f"Column {kind} is not text, so nothing in it matches a regular expression{where}. Read it as "
+                        "text (schema=, or --schema for the command), or compare it with numbers or dates.",
                         column=name,
                         type=kind.family.value,
                         rule=rule,
@@ -84,7 +84,7 @@ def check_predicate(relation: Relation, predicate: Predicate, rule: str | None =
         if hint is not None:
             names = (left.name, other.name)
             slip = _slip(relation, left, other.family) or _slip(relation, other, left.family)
-            message = f"cannot compare {left} with {other}{where}. {slip.hint if slip else hint}"
+            message = f"Cannot compare {left} with {other}{where}. {slip.hint if slip else hint}"
             raise SchemaError(message, columns=names, rule=rule, row=slip and slip.row, quoted=slip and slip.quoted)
         return
     literal = constant_family(right.value)
@@ -92,7 +92,7 @@ def check_predicate(relation: Relation, predicate: Predicate, rule: str | None =
     if hint is not None:
         written, slip = _written(right.value), _slip(relation, left, literal)
         raise SchemaError(
-            f"cannot compare {left} with the {literal.value} {written}{where}. {slip.hint if slip else hint}",
+            f"Cannot compare {left} with the {literal.value} {written}{where}. {slip.hint if slip else hint}",
             column=left.name,
             value=right.value,
             rule=rule,
@@ -110,7 +110,7 @@ def check_column(relation: Relation, name: str, rule: str | None = None, where: 
     kind = relation.type_of(name)
     if kind.family is Family.UNSUPPORTED:
         relation.column(name)  # says why, where its objects have no single type
-        raise SchemaError(f"column {kind} cannot be compared{where}; {READABLE}", column=name, rule=rule)
+        raise SchemaError(f"Column {kind} cannot be compared{where}. {READABLE}", column=name, rule=rule)
     return kind
 
 
@@ -121,7 +121,10 @@ def _check_formula(relation: Relation, name: str, rule: str | None, where: str) 
     try:
         return relation.type_of(name)
     except SchemaError as error:
-        raise SchemaError(f"{error}{where}", columns=sources_of(name), rule=rule) from None
+        place = where.strip(" ()").removeprefix("in ")
+        raise SchemaError(
+            f"In {place}: {error}" if place else str(error), columns=sources_of(name), rule=rule
+        ) from None
 
 
 class _Slip(NamedTuple):
@@ -135,8 +138,8 @@ class _Slip(NamedTuple):
     def hint(self) -> str:
         """What to do about it."""
         return (
-            f"{self.column!r} is text because of cells such as {self.cell!r} in row {self.row:,}; cells that stand for "
-            "no value can be read as null (null_values of csv=, or --null-values for the command)"
+            f"{self.column!r} is text because of cells such as {self.cell!r} in row {self.row:,}. Cells that stand for "
+            "no value can be read as null (null_values of csv=, or --null-values for the command)."
         )
 
     @property

@@ -23,7 +23,7 @@ from refute.relation.types import ColumnType, Family
 MOST_DIGITS = 38
 _LONG = (-(2**63), 2**63 - 1)
 TypeOf = Callable[[str], ColumnType]
-_CASTS = "cast it, or give it another type with a schema"
+_CASTS = "Cast it, or give it another type with a schema."
 
 
 class Mode(Enum):
@@ -84,21 +84,21 @@ def mode_of(formula: Combined, type_of: TypeOf) -> Mode:
     families = {kind.family for kind in kinds}
     for kind in kinds:
         if not (kind.family.is_number or kind.family.is_temporal or kind.family is Family.NULL):
-            raise _misfit(formula, kinds, f"column {kind} is not a number, a date or a timestamp; {_CASTS}")
+            raise _misfit(formula, kinds, f"Column {kind} is not a number, a date or a timestamp. {_CASTS}")
     if Family.NULL in families:
         return Mode.NOTHING
     if any(family.is_temporal for family in families):
         moment_of(formula, type_of)
         return Mode.MOMENT
     if any(True for _ in leaves(formula, Span)):
-        raise _misfit(formula, kinds, "a length of time is added to dates and timestamps, and here are numbers")
+        raise _misfit(formula, kinds, "A length of time is added to dates and timestamps, and here are numbers.")
     if Family.FLOAT not in families and not any(isinstance(one.value, float) for one in leaves(formula, Number)):
         return Mode.EXACT
     if Family.DECIMAL in families:
         raise _misfit(
             formula,
             kinds,
-            f"decimals are exact and floats are not, so {_these(kinds)} do not go together; cast one of them",
+            f"Decimals are exact and floats are not, so {_these(kinds)} do not go together. Cast one of them.",
         )
     return Mode.FLOAT
 
@@ -115,8 +115,8 @@ def exact_type(formula: Formula, type_of: TypeOf) -> Exact:
             found = exact_result(first, sign, second)
             if found is None:
                 raise SchemaError(
-                    f"{spelled(formula)} may need more than {MOST_DIGITS} digits, by the types of its columns; give "
-                    "them narrower types, such as int or decimal(10,2), with a schema or a cast",
+                    f"{spelled(formula)} may need more than {MOST_DIGITS} digits, by the types of its columns. Give "
+                    "them narrower types, such as int or decimal(10,2), with a schema or a cast.",
                     most=MOST_DIGITS,
                 )
             return found
@@ -165,14 +165,14 @@ def moment_of(formula: Formula, type_of: TypeOf) -> tuple[ColumnType, int]:
                 kind, seconds = moment_of(left, type_of)
                 if kind.family is Family.DATE and right.seconds % Unit.DAY.value:
                     raise SchemaError(
-                        f"column {kind} holds dates, which {spelled(formula)} would move by less than a day; cast it "
-                        "to a timestamp",
+                        f"Column {kind} holds dates, which {spelled(formula)} would move by less than a day. Cast it "
+                        "to a timestamp.",
                         column=kind.name,
                     )
                 return kind, seconds + (right.seconds if sign is Sign.PLUS else -right.seconds)
     kinds = [type_of(part.name) for part in leaves(formula, Read)]
     raise _misfit(
-        formula, kinds, "dates and timestamps are moved by a length of time and nothing else, as in ended + 1 day"
+        formula, kinds, "Dates and timestamps are moved by a length of time and nothing else, as in ended + 1 day."
     )
 
 
@@ -193,7 +193,7 @@ def _of_column(kind: pa.DataType) -> Exact:
 
 
 def _misfit(formula: Formula, kinds: list[ColumnType], reason: str) -> SchemaError:
-    return SchemaError(f"cannot compute {spelled(formula)}: {reason}", columns=tuple(kind.name for kind in kinds))
+    return SchemaError(f"Cannot compute {spelled(formula)}: {reason}", columns=tuple(kind.name for kind in kinds))
 
 
 def _these(kinds: list[ColumnType]) -> str:

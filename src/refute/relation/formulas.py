@@ -152,7 +152,7 @@ def _moved(formula: Combined, column_of: ColumnOf, type_of: TypeOf) -> pa.Chunke
 def beyond_time(formula: Combined, column: ColumnType) -> DataError:
     """The error for a date or moment that no column of its type could hold."""
     return DataError(
-        f"{spelled(formula)} gives a moment that {column} cannot hold in some row; use a shorter time, or a table "
-        "without such rows",
+        f"{spelled(formula)} gives a moment that {column} cannot hold in some row. Use a shorter time, or a table "
+        "without such rows.",
         column=column.name,
     )

@@ -204,7 +204,7 @@ class Relation:
         column = self.column(name)
         kind = ColumnType.of(name, column.type)
         if kind.family is Family.UNSUPPORTED:
-            raise SchemaError(f"column {kind} cannot be compared; {READABLE}", column=name)
+            raise SchemaError(f"Column {kind} cannot be compared. {READABLE}", column=name)
         return column
 
     def _is_null(self, name: str) -> Mask:

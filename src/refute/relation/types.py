@@ -14,7 +14,7 @@ import pyarrow.types as pt
 from refute.language.arithmetic import shown_column
 from refute.language.predicate import Value
 
-READABLE = "rules can use numbers, strings, booleans, dates and times"
+READABLE = "Rules can use numbers, strings, booleans, dates and times."
 
 
 class Family(Enum):

@@ -77,7 +77,7 @@ class Baseline:
         try:
             found = json.loads(text)
             if found["version"] != VERSION:
-                raise unreadable(path, f"this version of Refute reads baselines of version {VERSION}")
+                raise unreadable(path, f"This version of Refute reads baselines of version {VERSION}.")
             rules = {
                 str(name): KnownRule(
                     str(rule["fingerprint"]),
@@ -87,7 +87,7 @@ class Baseline:
             }
             return cls(tuple(found["key"]), rules)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise unreadable(path, "it is not a baseline; write one with --write-baseline") from error
+            raise unreadable(path, "It is not a baseline. Write one with --write-baseline.") from error
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the baseline to a file, whole or not at all."""
@@ -112,8 +112,8 @@ class Baseline:
         if report.data.key != self.key:
             then, now = (", ".join(key) or "none" for key in (self.key, report.data.key))
             raise DataError(
-                f"the key of the baseline is {then}, and that of this check {now}; use the same key, or write the "
-                "baseline again",
+                f"The key of the baseline is {then}, and that of this check {now}. Use the same key, or write the "
+                "baseline again.",
                 key=self.key,
             )
         rule = self.rules.get(result.name)
@@ -169,8 +169,8 @@ def _clashes(report: Report, result: RuleResult) -> Counter[str]:
     for number, rows in enumerate(_rows(report, result, most + 1)):
         if number == most:
             raise OptionError(
-                f"rule {result.name!r} has more than {MOST:,} violations, too many to name in a baseline; give it a "
-                "tolerance instead",
+                f"Rule {result.name!r} has more than {MOST:,} violations, too many to name in a baseline. Give it a "
+                "tolerance instead.",
                 rule=result.name,
                 most=MOST,
             )

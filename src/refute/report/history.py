@@ -84,7 +84,7 @@ class History:
             try:
                 table = pq.read_table(file, columns=["time", "data", "rule", "state", "violations", "rows"])
             except (pa.ArrowException, OSError, KeyError) as error:
-                raise unreadable(str(file), "it is not a file of a history; move it elsewhere") from error
+                raise unreadable(str(file), "It is not a file of a history. Move it elsewhere.") from error
             for line in table.to_pylist():
                 if line["data"] == data and line["rule"] in found:
                     count = None if line["violations"] is None else int(line["violations"])
@@ -98,7 +98,7 @@ class History:
         if not self.folder.exists():
             return []
         if not self.folder.is_dir():
-            raise DataError(f"{self.folder}: it is a file, and a history is a folder", path=str(self.folder))
+            raise DataError(f"{self.folder} is a file, and a history is a folder.", path=str(self.folder))
         names = sorted(
             file for file in self.folder.iterdir() if file.suffix == _SUFFIX and not file.name.startswith(".")
         )

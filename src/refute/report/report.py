@@ -102,7 +102,7 @@ class Report:
         read = [name for rule in blaming for name in rule.constraint.columns]
         failing = (result for result in self.results if not result.passed)
         partly = [result.name for result in failing if result.compared is not None and result.compared.known]
-        notes = [f"known violations of {listed(partly)} count too, not only new ones"] if partly else []
+        notes = [f"Known violations of {listed(partly)} count too, not only new ones."] if partly else []
         return Suspects(self._engine.suspects(blaming), self._discretion, read, notes)
 
     @property
@@ -134,7 +134,7 @@ class Report:
         if blame == "suspects":
             return self.suspects.split()
         if blame != "all":
-            raise OptionError(f"blame must be 'suspects' or 'all', not {blame!r}", option="blame", value=blame)
+            raise OptionError(f"blame must be 'suspects' or 'all', not {blame!r}.", option="blame", value=blame)
         return self._engine.split(self.rows)
 
     def violations(self, rule: str | RuleResult, limit: int | None = None) -> Violations:

@@ -165,7 +165,9 @@ class Suspects:
         rules of severity `warn` do, then those in the most violations of all rules together; all lines of a row
         together, and `number` lines at most."""
         if number is not None and number < 0:
-            raise OptionError(f"first() takes a number of lines from 0 on, not {number}", option="number", value=number)
+            raise OptionError(
+                f"first() takes a number of lines from 0 on, not {number}.", option="number", value=number
+            )
         places = _urgent_first(self._listing.table())[:number]
         return list(_told(self._lines.take(row_numbers(places))))
 

@@ -43,7 +43,7 @@ class Violations:
         """
         self.limit = None if limit is None else whole_number("limit", limit)
         if self.limit is not None and self.limit < 1:
-            raise wrong_value("limit", "at least 1", limit, "; leave it out to list all violations")
+            raise wrong_value("limit", "at least 1", limit, " Leave it out to list all violations.")
         self.rule = rule
         if isinstance(columns, str):
             raise wrong_value("columns", "a list of names", columns)

@@ -37,8 +37,8 @@ def lasting_cache() -> Path | None:
     if is_ours(folder.resolve()) and not any(map(_anybody_can_rename_in, folder.resolve().parents)):
         return folder
     warnings.warn(
-        f"the cache {folder} is not used: it belongs to another user, or others can write to it. Make it your own "
-        "folder with mode 0700, or set REFUTE_CACHE_DIR to one",
+        f"The cache {folder} is not used: it belongs to another user, or others can write to it. Make it your own "
+        "folder with mode 0700, or set REFUTE_CACHE_DIR to one.",
         UntrustedCacheWarning,
         stacklevel=2,
     )

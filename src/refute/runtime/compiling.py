@@ -39,7 +39,7 @@ class Compiling:
         if not self._before:
             unheard = not self._listeners and "pyspark.worker" not in sys.modules
             level = logging.WARNING if unheard and is_first_use() else logging.INFO
-            _log.log(level, "refute: compiling kernels for this machine, once")
+            _log.log(level, "refute: Compiling kernels for this machine, once.")
             for listener in self._listeners:
                 listener()
 

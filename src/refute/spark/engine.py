@@ -181,7 +181,7 @@ class SparkEngine:
 
         def fitted() -> Rule:
             found = self.prepared(rule).rule
-            self.require_identity("listing violations")
+            self.require_identity("Listing violations")
             return found
 
         chosen = self.asked(rule.name, fitted)
@@ -231,7 +231,7 @@ class SparkEngine:
 
         def ask() -> SparkSuspects:
             refuse_references(rules)
-            self.require_identity("finding suspects")
+            self.require_identity("Finding suspects")
             fitted = self.fitted(rules)
             names = all_columns_read(fitted)
             found = SparkSuspects.fetched(self, fitted, names) or SparkSuspects.decided(self, fitted, names)

@@ -16,7 +16,7 @@ class BrokenRulesError(AssertionError):
     """A table breaks its rules. `report` is what the check found."""
 
     def __init__(self, report: Report) -> None:
-        super().__init__(f"the table breaks its rules\n{report}")
+        super().__init__(f"The table breaks its rules.\n{report}")
         self.report = report
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add `--refute-html`."""
     parser.getgroup("refute").addoption(
-        "--refute-html", metavar="DIR", type=Path, help="write a page for each table that breaks its rules"
+        "--refute-html", metavar="DIR", type=Path, help="Write a page for each table that breaks its rules."
     )
 
 

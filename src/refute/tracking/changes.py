@@ -173,7 +173,7 @@ class RuleChanges:
 
     def __str__(self) -> str:
         told = [*map(str, self.removed), *map(str, self.added), *self.notes]
-        return "\n".join(told) or "no rule changed"
+        return "\n".join(told) or "No rule changed."
 
     def __repr__(self) -> str:
         return f"RuleChanges(+{self.n_added:,} -{self.n_removed:,})"

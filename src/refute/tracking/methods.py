@@ -38,7 +38,7 @@ def check_incdc(options: Options) -> None:
     for name in ("error", "almost"):
         if getattr(options, name):
             raise OptionError(
-                f"method='incdc' looks only at pairs that break rules, and {name}= needs all of them; leave method out",
+                f"method='incdc' looks only at pairs that break rules, and {name}= needs all pairs. Leave method= out.",
                 option="method",
                 value="incdc",
             )

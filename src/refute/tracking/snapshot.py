@@ -32,7 +32,7 @@ def _by_key(state: State, table: pa.Table) -> Change:
     frame = state.frame_for(table.schema)
     keys, valid = frame.columns.key_lines(ReadRows(table), extend=True)
     refuse_nulls(state.key, valid)
-    refuse_keys(table, state.key, repeated(keys), "the table has these keys more than once")
+    refuse_keys(table, state.key, repeated(keys), "The table has these keys more than once")
     slots = frame.find(keys, state)
     there = np.flatnonzero(slots >= 0)
     before = state.rows.take(slots[there])

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from refute.errors import SchemaError
+from refute.errors import SchemaError, ended
 from refute.faults import no_operations
 from refute.live.feed import leaves_rows
 from refute.relation.read.csv.options import USUAL, CsvOptions
@@ -53,8 +53,8 @@ class FileBatch:
             whole = pa.concat_tables(tables, promote_options="permissive")
         except pa.ArrowException as error:  # of the order of changes alone, as all else has the known types
             raise SchemaError(
-                f"files of batch {self.intake.batch:,} have different types in {self.intake.order!r}, the order of "
-                f"changes: {error}",
+                f"Files of batch {self.intake.batch:,} have different types in {self.intake.order!r}, the order of "
+                f"changes: {ended(str(error))}",
                 column=self.intake.order,
                 reason=str(error),
             ) from error

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.types as pt
 
-from refute.errors import SchemaError, did_you_mean
+from refute.errors import SchemaError, did_you_mean, ended
 from refute.language.rulebook import Rule
 from refute.live.arrivals import arrow_of
 from refute.live.feed import leaves_rows
@@ -48,7 +48,7 @@ def fitted(
     A column that nothing reads may be missing, or hold what its type cannot: it is null from then on. Raises
     SchemaError for one that is read, which names the part of the batch that the table is, if it is one.
     """
-    what = f"batch {batch:,}" if part is None else f"{part} of batch {batch:,}"
+    what = f"Batch {batch:,}" if part is None else f"{part} of batch {batch:,}"
     if schema is None:
         first = arrow_of(table, None)
         return first.select([field.name for field in first.schema if field.name in read or is_plain(field.type)]), {}
@@ -64,7 +64,8 @@ def fitted(
             except SchemaError as error:
                 if field.name in read:
                     raise SchemaError(
-                        f"{what} has a different type than before in a column that {read[field.name]} reads: {error}",
+                        f"{what} has a different type than before in a column that {read[field.name]} reads: "
+                        f"{ended(str(error))}",
                         column=field.name,
                         type=error.facts.get("type"),
                         expected=str(field.type),
@@ -91,7 +92,7 @@ def with_words(fit: pa.Table, feed: pa.Table, intake: Intake) -> pa.Table:
     if order is not None and order not in fit.column_names and len(feed):
         if order not in feed.column_names:
             raise SchemaError(
-                f"batch {intake.batch:,} lacks the column {order!r}, which the order of changes reads."
+                f"Batch {intake.batch:,} lacks the column {order!r}, which the order of changes reads."
                 f"{did_you_mean(order, feed.column_names)}",
                 column=order,
                 known=tuple(feed.column_names),
@@ -122,8 +123,8 @@ def refuse_lost(rules: Sequence[Rule], key: Sequence[str], lost: Mapping[str, in
     for name, reader in read_by(rules, key).items():
         if name in lost:
             raise SchemaError(
-                f"{reader} reads the column {name!r}, which the rows since batch {lost[name]:,} do not have; start a "
-                "new state for this rule",
+                f"The column {name!r}, which {reader} reads, is missing in the rows since batch {lost[name]:,}. Start "
+                "a new state for this rule.",
                 column=name,
             )
 

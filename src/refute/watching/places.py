@@ -8,7 +8,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from refute.errors import DataError
+from refute.errors import DataError, ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class WatchPlaces:
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise DataError(f"{path} cannot be read: {error}", path=str(path), reason=str(error)) from error
+            raise DataError(f"{path} cannot be read: {ended(str(error))}", path=str(path), reason=str(error)) from error
 
     def plan(self, batch: int) -> str | None:
         """What stands for the rows that Spark has planned for a batch, before it gives them; None where it has not."""
@@ -85,7 +85,7 @@ class WatchPlaces:
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise DataError(f"{path} cannot be read: {error}", path=str(path), reason=str(error)) from error
+            raise DataError(f"{path} cannot be read: {ended(str(error))}", path=str(path), reason=str(error)) from error
 
     def batches_done(self) -> int:
         """The last batch that Spark has as taken; -1 before the first."""

@@ -99,7 +99,9 @@ class BatchHistory:
         Lines of batches that are not committed, as of a newer state that another copy has replaced, go.
         """
         if records > 1 and not self._path.exists():
-            warnings.warn(f"{self._path} is missing; it starts again with the last batch", RuntimeWarning, stacklevel=2)
+            warnings.warn(
+                f"{self._path} is missing. It starts again with the last batch.", RuntimeWarning, stacklevel=2
+            )
         known = read_history(self._path)
         newest = [] if last is None else [BatchRecord.of(last)]
         whole = [one for one in known for end in newest if one.instant < end.instant] + newest
@@ -202,7 +204,7 @@ def _records(path: Path, lines: Iterable[bytes]) -> Iterator[BatchRecord]:
                 shown = line[:_SHOWN].decode(errors="replace")
                 raise DataError(
                     f"{path} is damaged: the line that begins with {shown!r} is not what a batch did. Remove that "
-                    "line; nothing else depends on it",
+                    "line; nothing else depends on it.",
                     path=str(path),
                     reason=str(error),
                 ) from error

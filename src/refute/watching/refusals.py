@@ -18,11 +18,11 @@ def refuse_others(places: WatchPlaces, kept: Kept, given: tuple[str, ...] | None
     query, plan = facts["query"], facts.get("plan")
     if given is not None and given != key:
         has = f"has the key {', '.join(key)}" if key else "has no key"
-        raise OptionError(f"the watch in {places.folder} {has}; leave key= out", option="key", value=given, key=key)
+        raise OptionError(f"The watch in {places.folder} {has}. Leave key= out.", option="key", value=given, key=key)
     if op is None and facts.get("op") is not None:
         raise OptionError(
-            f"the watch in {places.folder} has taken changes whose column {facts['op']!r} says what each does; give "
-            f"op={facts['op']!r}",
+            f"The watch in {places.folder} has taken changes whose column {facts['op']!r} says what each does. Give "
+            f"op={facts['op']!r}.",
             option="op",
             column=facts["op"],
         )
@@ -33,8 +33,8 @@ def refuse_others(places: WatchPlaces, kept: Kept, given: tuple[str, ...] | None
         raise other_moment(places, done, batch, "has been taken by Spark")
     if plan is not None and places.plan(facts["batch"]) != plan:
         raise DataError(
-            f"the checkpoint in {places.checkpoint} does not have batch {facts['batch']:,} as {places.folder} took it: "
-            "they are from different moments. Restore both from the same copy, or start in a new folder",
+            f"The checkpoint in {places.checkpoint} does not have batch {facts['batch']:,} as {places.folder} took it: "
+            "they are from different moments. Restore both from the same copy, or start in a new folder.",
             path=str(places.checkpoint),
             count=facts["batch"],
         )
@@ -44,8 +44,8 @@ def other_moment(places: WatchPlaces, batch: int, last: int | None, what: str = 
     """The error for a batch that is not the one after the last one."""
     before = "no batch" if last is None or last < 0 else f"batch {last:,}"
     return DataError(
-        f"batch {batch:,} {what}, but {places.folder} stopped after {before}: state and checkpoint are from different "
-        "moments. Restore both from the same copy, or start in a new folder",
+        f"Batch {batch:,} {what}, but {places.folder} stopped after {before}: state and checkpoint are from different "
+        "moments. Restore both from the same copy, or start in a new folder.",
         path=str(places.folder),
         count=batch,
     )
@@ -57,13 +57,13 @@ def refuse_remains(places: WatchPlaces) -> None:
     if places.checkpoint.name in names:
         raise DataError(
             f"{places.checkpoint} exists, but {places.state} is gone: the rows that the stream has brought so far "
-            "are lost. Restore the state, or start in a new folder",
+            "are lost. Restore the state, or start in a new folder.",
             path=str(places.state),
         )
     for name in names:
         if name != places.state.name:
             raise DataError(
-                f"{places.folder} is not empty and does not hold a watch: it contains {name!r}",
+                f"{places.folder} is not empty and does not hold a watch: it contains {name!r}.",
                 path=str(places.folder / name),
             )
 
@@ -72,8 +72,8 @@ def foreign(places: WatchPlaces, known: str, found: str | None) -> DataError:
     """The error for a checkpoint that is not the one of the state."""
     what = "is gone" if found is None else "is that of another stream"
     return DataError(
-        f"the checkpoint in {places.checkpoint} {what}, so it is not known which rows of the stream the state in "
-        f"{places.folder} already has. Restore the checkpoint, or start in a new folder",
+        f"The checkpoint in {places.checkpoint} {what}, so it is not known which rows of the stream the state in "
+        f"{places.folder} already has. Restore the checkpoint, or start in a new folder.",
         path=str(places.checkpoint),
         value=found,
         expected=known,

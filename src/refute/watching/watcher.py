@@ -110,7 +110,7 @@ class Watcher:
         if (places.state / MANIFEST).exists():
             directory, kept = Directory.open(places.state, WATCH, verify=True, log_rows=options.log_rows)
         elif options.rules is None:
-            raise nothing_kept(WATCH.noun, str(folder), "state", "; give rules, and a key, to start one there")
+            raise nothing_kept(WATCH.noun, str(folder), "state", " Give rules, and a key, to start one there.")
         else:
             refuse_remains(places)
             with keeping(folder, WATCH.noun):
@@ -213,7 +213,7 @@ class Watcher:
                 return None
             if self.batch is not None:
                 raise OptionError(
-                    f"{self.places.folder} already has rows from its stream, so it cannot start from a table",
+                    f"{self.places.folder} already has rows from its stream, so it cannot start from a table.",
                     option="bootstrap",
                     path=str(self.places.folder),
                 )
@@ -239,7 +239,7 @@ class Watcher:
 
     def _closing_on_failure(self, act: Any) -> Any:
         if self._closed:
-            raise OptionError(f"the watch in {self.places.folder} is closed; start it again", type=WATCH.noun)
+            raise OptionError(f"The watch in {self.places.folder} is closed. Start it again.", type=WATCH.noun)
         try:
             with keeping(self.places.folder, WATCH.noun):
                 return act()
@@ -333,7 +333,7 @@ class Watcher:
         if not self.key:
             if asked:
                 raise OptionError(
-                    "rows on the executors need a key; name it with key=, or use a larger driver_bytes",
+                    "Rows on the executors need a key. Name it with key=, or use a larger driver_bytes.",
                     option="driver_bytes",
                     value=self.options.driver_bytes,
                 )
@@ -386,7 +386,7 @@ class Watcher:
 
     def _list_anew(self) -> None:
         """Lists open violations again, as the table of violations is gone."""
-        said = f"{self.places.tables} is missing; open violations are listed again, as of the last batch"
+        said = f"{self.places.tables} is missing. Open violations are listed again, as of the last batch."
         warnings.warn(said, RuntimeWarning, 2)
         list_anew(self._held, self._ledger, next_change(self._told).batch, self._lines_schema())
         self._commit(self._told | {"table": self._ledger.state, "lines": self._ledger.lines})

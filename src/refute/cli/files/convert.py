@@ -90,11 +90,11 @@ def convert(
     written = write_rules(book, to, table=table)
     lost = _lost(book, target)
     if lost and not quiet:
-        say(f"refute: {target.title} does not keep {', '.join(lost)}", err=True)
+        say(f"refute: {target.title} does not keep {', '.join(lost)}.", err=True)
     if out is None or out == "-":
         hand_over(written)
         return Exit.HOLDS
-    write_text(local_path(out, "convert writes to a file on this machine, or without --out to stdout"), written)
+    write_text(local_path(out, "--out needs a file on this machine; without it, rules go to stdout."), written)
     if not quiet:
         say(f"{out}: {plural(len(book), 'rule')}, {named(chosen).title} to {target.title}", err=True)
     return Exit.HOLDS
@@ -108,14 +108,14 @@ def read_header(given: str) -> TableFacts:
             with path.open(encoding="utf-8-sig", newline="") as stream:
                 cells = next(csv.reader(stream), [])
         except (OSError, UnicodeDecodeError, csv.Error) as error:
-            raise unreadable(str(path), f"its header is not CSV ({error})") from None
+            raise unreadable(str(path), f"Its header is not CSV ({error}).") from None
     elif path.suffix.lower() == ".csv":
         raise missing_file(given, OptionError)
     else:
         cells = next(csv.reader([given]), [])
     pairs = [_typed(cell.strip()) for cell in cells]
     if not pairs or not all(name for name, _ in pairs):
-        raise OptionError(f"--header must name every column, not {given!r}", option="--header", value=given)
+        raise OptionError(f"--header must name every column, not {given!r}.", option="--header", value=given)
     return TableFacts(tuple(name for name, _ in pairs), tuple(kind for _, kind in pairs))
 
 

@@ -84,7 +84,7 @@ def command(
             )
             ending.begin(found.seconds)
         about = f"Rules that refute proposed for {data}: {counted_rules(len(found))}."
-        notes = [f"Note: {note}." for note in found.notes]
+        notes = [f"Note: {note}" for note in found.notes]
         file = ending.rule_file(found, schema_line(), about, *notes, *(() if len(found) else _EXAMPLES))
         if len(found):
             write_rules(file, out, opened, options)
@@ -92,6 +92,7 @@ def command(
         out.write(file.text, opened)
         if not options.quiet and not out.is_stdout:
             say(
-                f"no rule is proposed; wrote examples to {in_one_line(out.text)}: add a rule before you check", err=True
+                f"No rule is proposed. Wrote examples to {in_one_line(out.text)}: add a rule before you check.",
+                err=True,
             )
         return Exit.PARTIAL  # a file without rules is no rule file

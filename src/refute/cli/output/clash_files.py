@@ -29,11 +29,11 @@ def require_violations(place: Place | None, form: str, key: Sequence[str], mask:
     if place is None:
         return
     if form == "csv" and place.table is not None:
-        raise OptionError("a catalog table is not written as CSV; leave --violations-format out", option=place.flag)
+        raise OptionError("A catalog table is not written as CSV. Leave --violations-format out.", option=place.flag)
     hidden = [name for name in key if name in mask]
     if hidden:
         raise OptionError(
-            f"{place.flag} names rows by their key, and --mask hides {hidden[0]!r}; leave one of the two out",
+            f"{place.flag} names rows by their key, and --mask hides {hidden[0]!r}. Leave one of the two out.",
             option=place.flag,
             column=hidden[0],
         )

@@ -56,9 +56,9 @@ def require_discreet(
     hidden = next((name for name in named if name in mask or (no_values and not key)), None)
     if hidden is not None:
         by = "key" if key else "values"
-        hint = "leave one of the two out" if key else "give a --key, by which they are then named"
+        hint = "Leave one of the two out." if key else "Give a --key, by which they are then named."
         raise OptionError(
-            f"{place.flag} names rows by their {by}, and {'--no-values' if no_values else '--mask'} hides {hidden!r}; "
+            f"{place.flag} names rows by their {by}, and {'--no-values' if no_values else '--mask'} hides {hidden!r}. "
             f"{hint}",
             option=place.flag,
             column=hidden,

@@ -66,8 +66,8 @@ class Place:
             return
         if data.session is None:
             raise OptionError(
-                f"{self.flag} {self.text}: only Spark can write there, not --engine local; name a path on this "
-                "machine, or leave out --engine local",
+                f"{self.flag} {self.text}: Only Spark can write there, not --engine local. Name a path on this "
+                "machine, or leave out --engine local.",
                 option=self.flag,
                 value=self.text,
             )
@@ -81,11 +81,11 @@ class Place:
     def _require_here(self) -> None:
         path = self.path
         if self.is_folder and path.exists() and not path.is_dir():
-            raise unwritable(self.text, f"it is a file, and {self.flag} takes a folder")
+            raise unwritable(self.text, f"It is a file, and {self.flag} takes a folder.")
         if not self.is_folder and not self.is_stdout and path.is_dir():
-            raise unwritable(self.text, f"it is a folder, and {self.flag} takes a file")
+            raise unwritable(self.text, f"It is a folder, and {self.flag} takes a file.")
         if not self.is_folder and not path.parent.is_dir():
-            raise unwritable(self.text, f"there is no folder {path.parent}")
+            raise unwritable(self.text, f"There is no folder {path.parent}.")
 
     def write(self, text: str, data: Opened) -> None:
         """Write a text: on this machine as a file or to stdout, elsewhere as the only file of a folder."""

@@ -65,10 +65,10 @@ class Since:
         for place in self.places:
             if place is not None and (place.address is not None or place.is_stdout):
                 raise OptionError(
-                    f"{place.flag} {place.text}: it is kept on this machine only; name a path", option=place.flag
+                    f"{place.flag} {place.text}: It is kept on this machine only. Name a path.", option=place.flag
                 )
         if not counted and (self.baseline is not None or self.written is not None):
-            raise OptionError("a baseline needs all violations; leave --verify out", option="--verify")
+            raise OptionError("A baseline needs all violations. Leave --verify out.", option="--verify")
         _ = self.known  # a mistake in what is read is reported now, and not after the check and half of its output
         if self.history is not None:
             self.history.runs("", ())

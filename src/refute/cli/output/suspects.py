@@ -28,13 +28,13 @@ def require_suspects_file(place: Place | None) -> None:
     kind = next((kind for kind in _KINDS if place.text.lower().endswith(kind)), None)
     if kind is None:
         raise OptionError(
-            f"{place.flag} {place.text}: name a file that ends in .csv, .json or .parquet",
+            f"{place.flag} {place.text}: Name a file that ends in .csv, .json or .parquet.",
             option=place.flag,
             value=place.text,
         )
     if kind == ".parquet" and place.address is not None:
         raise OptionError(
-            f"{place.flag} {place.text}: a Parquet file of suspects is written on this machine only",
+            f"{place.flag} {place.text}: A Parquet file of suspects is written on this machine only.",
             option=place.flag,
             value=place.text,
         )
@@ -45,8 +45,8 @@ def require_quarantine(place: Place | None, outputs: Iterable[Place | None] = ()
     for other in outputs:
         if place is not None and other is not None and other is not place and other.is_below(place):
             raise OptionError(
-                f"{place.flag} {place.text} replaces the whole folder, and {other.flag} {other.text} is in it; name "
-                "another place",
+                f"{place.flag} {place.text} replaces the whole folder, and {other.flag} {other.text} is in it. Name "
+                "another place.",
                 option=place.flag,
                 value=place.text,
             )
@@ -55,7 +55,7 @@ def require_quarantine(place: Place | None, outputs: Iterable[Place | None] = ()
     others = sorted(file.name for file in place.path.iterdir() if file.name not in (_KEPT, _SUSPECTS, _FINISHED))
     if others:
         raise OptionError(
-            f"{place.flag} {place.text} replaces the whole folder, and it holds {others[0]}; name another folder",
+            f"{place.flag} {place.text} replaces the whole folder, and it holds {others[0]}. Name another folder.",
             option=place.flag,
             value=place.text,
         )

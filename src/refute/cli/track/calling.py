@@ -95,17 +95,17 @@ def command(
     given, written = Schema.of(schema, header=header), CsvOptions.of(csv)
     _refuse(options, data, changes, append)
     if out is not None and out.is_stdout:
-        raise OptionError("--out needs a file; use --json - for standard output", option="--out", value="-")
+        raise OptionError("--out needs a file. Use --json - for standard output.", option="--out", value="-")
     require_all([out, json_file], Opened(""))
     asked = {name: value for name, value in searching.items() if value is not None}
     asked |= {name: _names(asked[name]) for name in ("columns", "kinds") if name in asked}
     asked |= {} if options.nulls is None else {"nulls": options.nulls}
-    folder = local_path(state, "--state needs a folder on this machine")
+    folder = local_path(state, "--state needs a folder on this machine.")
     require_apart([out, json_file], [("DATA", data)], own=folder)
     begun = (folder / _MANIFEST).exists()
     if changes and not begun:
         raise OptionError(
-            f"there is no tracker in {state} to apply changes to; the first call needs a whole table",
+            f"There is no tracker in {state} to apply changes to. The first call needs a whole table.",
             option="--changes",
             path=state,
         )
@@ -135,14 +135,14 @@ def command(
 def _refuse(options: SharedOptions, data: str | None, changes: bool, append: bool) -> None:
     if options.master or options.remote or options.conf or options.py_files:
         raise OptionError(
-            "a tracker reads DATA in this process, so --master, --remote, --conf and --py-files have no effect",
+            "A tracker reads DATA in this process, so --master, --remote, --conf and --py-files have no effect.",
             option="--master",
         )
     if changes and append:
-        raise OptionError("--changes and --append cannot be used together", option="--changes")
+        raise OptionError("--changes and --append cannot be used together.", option="--changes")
     if data is None and (changes or append):
         flag = "--changes" if changes else "--append"
-        raise OptionError(f"{flag} needs DATA", option=flag)
+        raise OptionError(f"{flag} needs DATA.", option=flag)
 
 
 def _names(text: str) -> list[str]:
@@ -175,4 +175,4 @@ def _text(tracker: refute.Tracker, found: refute.RuleChanges | None, state: str,
         lines.append(f"  ... and {plural(len(tracker) - top, 'more rule')}")
     if tracker.almost:
         lines += ["Broken by a few rows only:", *(f"  {words.written(one.constraint)}" for one in tracker.almost[:top])]
-    return [*lines, *(f"note: {note}" for note in tracker.notes)]
+    return [*lines, *(f"Note: {note}" for note in tracker.notes)]

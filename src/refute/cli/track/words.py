@@ -37,7 +37,7 @@ def diff(changes: refute.RuleChanges, top: int) -> list[str]:
     lines += [f"... and {plural(len(removed) - top, 'more rule')} that went"] if len(removed) > top else []
     lines += [_come(one) for one in added[:top]]
     lines += [f"... and {plural(len(added) - top, 'more rule')} that came"] if len(added) > top else []
-    return [in_one_line(line) for line in lines] or ["no rule changed"]
+    return [in_one_line(line) for line in lines] or ["No rule changed."]
 
 
 def _gone(one: RemovedRule) -> str:

@@ -116,11 +116,11 @@ def command(
         return _show(refute.Watch(state), _Shown(*address_of(serve), mask, not no_values), options.quiet)
     shown = None if serve is None else _Shown(*address_of(serve), mask, not no_values)
     if Path(rules).is_dir():
-        raise OptionError(f"{rules!r} is a folder, not RULES, which come after SOURCE", option="RULES", path=rules)
+        raise OptionError(f"{rules!r} is a folder, not RULES, which come after SOURCE.", option="RULES", path=rules)
     book = refute.RuleBook.of(rules)
     book = book if options.nulls is None else book.with_nulls(Nulls.of(options.nulls))
-    folder = local_path(state, "--state needs a folder on this machine").absolute()
-    place = local_path(source, "SOURCE must be on this machine; for other streams, use refute.watch").absolute()
+    folder = local_path(state, "--state needs a folder on this machine.").absolute()
+    place = local_path(source, "SOURCE must be on this machine. For other streams, use refute.watch.").absolute()
     _refuse(source, place, folder, op, order)
     names = tuple(name.strip() for name in key.split(",")) if key else tuple(book.key) or None
     _require_known(mask, tuple(book), names or (_kept_key(folder) if mask else ()))
@@ -180,7 +180,7 @@ def command(
     if interrupted and not watch.batches:  # so nothing has been checked
         raise KeyboardInterrupt
     if not (printed.count or as_json or options.quiet):
-        say(words.nothing_new(watch.counts) if watch.batches else "no rows have arrived yet")
+        say(words.nothing_new(watch.counts) if watch.batches else "No rows have arrived yet.")
     return exit_of(watch)
 
 
@@ -198,17 +198,17 @@ def exit_of(watch: refute.Watch) -> Exit:
 
 def _refuse(source: str, place: Path, folder: Path, op: str | None, order: str | None) -> None:
     if order is not None and op is None:
-        raise OptionError("--order needs --op: without operations, no row replaces another", option="--order")
+        raise OptionError("--order needs --op: without operations, no row replaces another.", option="--order")
     if not place.is_dir() and not glob.has_magic(str(place)):
         if place.exists():
             raise OptionError(
-                f"{source!r} is a file; name its folder, or a glob such as '{place.parent}/*{place.suffix}'",
+                f"{source!r} is a file. Name its folder, or a glob such as '{place.parent}/*{place.suffix}'.",
                 path=source,
             )
         raise missing_file(source)
     if place == folder or place in folder.parents:
         raise OptionError(
-            f"--state {folder} is inside SOURCE, where its own files would arrive; name a folder elsewhere",
+            f"--state {folder} is inside SOURCE, where its own files would arrive. Name a folder elsewhere.",
             option="--state",
             path=str(folder),
         )
@@ -229,8 +229,8 @@ def _require_known(mask: Sequence[str], rules: Sequence[Rule], key: Sequence[str
     for name in mask:
         if name not in read:
             raise OptionError(
-                f"--mask names {name!r}, which neither the rules nor the key have; their columns are "
-                f"{', '.join(map(repr, read))}",
+                f"--mask names {name!r}, which neither the rules nor the key have. Their columns are "
+                f"{', '.join(map(repr, read))}.",
                 option="--mask",
                 column=name,
             )

@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
 from refute.display.markup import Follows
-from refute.errors import OptionError, RefuteError
+from refute.errors import OptionError, RefuteError, ended
 
 if TYPE_CHECKING:
     import refute
@@ -41,7 +41,9 @@ class PageServer:
             self._server = _Server((host, port), _handler(self.version, self._page, is_here=is_here))
         except OSError as error:
             raise OptionError(
-                f"--serve {host}:{port}: {error.strerror or error}", option="--serve", value=f"{host}:{port}"
+                f"--serve {host}:{port}: {ended(error.strerror or str(error))}",
+                option="--serve",
+                value=f"{host}:{port}",
             ) from error
         self.address = f"http://{host}:{self._server.server_port}/"
         self._thread = threading.Thread(target=self._server.serve_forever, name="refute page", daemon=True)
@@ -85,7 +87,7 @@ def address_of(text: str) -> tuple[str, int]:
     host, _, port = text.rpartition(":")
     if not port.isdigit() or int(port) > 65535:
         raise OptionError(
-            f"--serve {text}: give a port such as 8080, or HOST:PORT for other machines", option="--serve", value=text
+            f"--serve {text}: Give a port such as 8080, or HOST:PORT for other machines.", option="--serve", value=text
         )
     return host or _LOOPBACK, int(port)
 

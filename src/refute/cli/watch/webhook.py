@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from refute.display.plurals import plural
-from refute.errors import OptionError
+from refute.errors import OptionError, ended
 from refute.writing import write_text
 
 TRIES = 4
@@ -38,7 +38,7 @@ class Webhook:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.netloc:
             raise OptionError(
-                f"--webhook {url}: give an address such as https://host/path", option="--webhook", value=url
+                f"--webhook {url}: Give an address such as https://host/path.", option="--webhook", value=url
             )
         self._url = url
         self._kept = kept
@@ -59,7 +59,7 @@ class Webhook:
                 if self._waiting.qsize() >= _WAITING:
                     with contextlib.suppress(queue.Empty):
                         self._waiting.get_nowait()
-                    self._warn(f"--webhook {self._url}: more than {_WAITING} changes wait; the oldest is dropped")
+                    self._warn(f"--webhook {self._url}: More than {_WAITING} changes wait. The oldest is dropped.")
                 self._waiting.put((name, {"rule": name, "batch": batch, "time": time_of, **state}))
 
     def close(self, patience: float = 10.0) -> None:
@@ -69,7 +69,7 @@ class Webhook:
         self._stopping.set()
         self._thread.join(self._patience)
         if self._thread.is_alive():
-            self._warn(f"--webhook {self._url}: the server did not answer until the command ended")
+            self._warn(f"--webhook {self._url}: The server did not answer until the command ended.")
 
     def _run(self) -> None:
         told = _read(self._kept)
@@ -77,35 +77,36 @@ class Webhook:
             name, body = change
             problem = self._posted(json.dumps(body).encode())
             if problem is not None:
-                self._warn(f"--webhook {self._url}: {problem}; gave up on {name!r}")
+                self._warn(f"--webhook {self._url}: {problem} Gave up on {name!r}.")
                 continue
             told[name] = body["state"]
             try:
                 write_text(self._kept, json.dumps(told) + "\n")
             except OSError as error:
                 self._warn(
-                    f"--webhook {self._url}: {name!r} was posted, but this cannot be recorded in {self._kept}: {error}"
+                    f"--webhook {self._url}: {name!r} was posted, but this cannot be recorded in "
+                    f"{self._kept}: {ended(str(error))}"
                 )
 
     def _posted(self, body: bytes) -> str | None:
         """None once it is posted; else what kept it from being, and how often it was tried."""
-        problem = "the command ended"
+        cause = "The command ended"
         for number in range(TRIES):
             if number and self._stopping.wait(self._pause * 2 ** (number - 1)):
-                return f"{problem} ({plural(number, 'try', 'tries')})"
+                return f"{cause} ({plural(number, 'try', 'tries')})."
             request = urllib.request.Request(self._url, body, {"Content-Type": "application/json"}, method="POST")
             try:
                 with _OPENER.open(request, timeout=self._patience):
                     return None
             except urllib.error.HTTPError as error:
-                problem = f"the server answered {error.code}"
+                cause = f"The server answered {error.code}"
                 if 300 <= error.code < 400:
-                    return f"{problem}, which leads to {error.headers.get('Location')}; give that address if right"
+                    return f"{cause}, which leads to {error.headers.get('Location')}. Give that address if it is right."
                 if error.code < 500 and error.code != 429:
-                    return problem
+                    return f"{cause}."
             except (OSError, ValueError, http.client.HTTPException) as error:
-                problem = str(getattr(error, "reason", None) or error) or type(error).__name__
-        return f"{problem} ({TRIES} tries)"
+                cause = str(getattr(error, "reason", None) or error) or type(error).__name__
+        return f"{cause} ({TRIES} tries)."
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):

@@ -34,7 +34,7 @@ class RangeOptions:
 
     def __post_init__(self) -> None:
         if self.memory is not None and self.memory < 0:
-            raise ValueError(f"memory must not be negative, got {self.memory}")
+            raise ValueError(f"memory must not be negative, but it is {self.memory}.")
 
 
 def choose(

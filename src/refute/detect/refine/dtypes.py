@@ -16,7 +16,7 @@ def prepared(problem: Problem) -> Problem:
     """The problem with contiguous arrays of 32 or 64 bits; the same object where they are so already."""
     if max(problem.s.size, problem.t.size) > _POINTS:
         raise OptionError(
-            f"method 'refine' takes at most {_POINTS:,} rows; choose another method for larger tables",
+            f"Method 'refine' takes at most {_POINTS:,} rows. Choose another method for larger tables.",
             option="method",
             value="refine",
             most=_POINTS,

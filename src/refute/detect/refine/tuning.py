@@ -38,7 +38,7 @@ class Tuning:
 
     def __post_init__(self) -> None:
         if min(self.budget, self.chunk, self.leaf) < 1 or self.bins < 2:
-            raise ValueError("budget, chunk and leaf must be at least 1, and bins at least 2")
+            raise ValueError("budget, chunk and leaf must be at least 1, and bins at least 2.")
 
 
 DEFAULT = Tuning()

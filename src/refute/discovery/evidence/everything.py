@@ -25,14 +25,14 @@ class Everything:
         budget.report("pairs")
         evidence, complete = self._pairs.everything(budget)
         if not complete:
-            note = "time limit reached before all pairs were examined: no rule could be verified"
+            note = "The time limit was reached before all pairs were examined, so no rule could be verified."
             return self._nothing(evidence, note)
         if self._options.error:
             return approximate(self._pairs, evidence, self._options, budget, self._tuning)
         budget.report("inversion", evidences=len(evidence))
         states = evidence.states_within(lambda: budget.expired)
         if states is None:
-            return self._nothing(evidence, "time limit reached before any rule was found")
+            return self._nothing(evidence, "The time limit was reached before any rule was found.")
         longest = self._options.max_predicates
         boxes, complete = inverted(self._pairs.space, states, budget, longest, mirrored=True, tuning=self._tuning)
         return Outcome(boxes, evidence, complete, counted=True, method="tiles", settled=EVERY_PAIR)

@@ -35,7 +35,7 @@ def approximate(
     space = asked_of(evidence.space)
     known = UnorderedPairs.of(evidence, budget)
     if known is None:
-        note = "time limit reached before any rule was found"
+        note = "The time limit was reached before any rule was found."
         return Outcome(evidence.space.full[None][:0], evidence, False, counted=True, method="tiles", notes=(note,))
     most = most_pairs(options, pairs.n_rows, space)
     found = inverted_approximately(known, most, budget, options.max_predicates, tuning=tuning)
@@ -54,7 +54,7 @@ def approximate(
         measured = search.rows
         complete &= finished
         if search.tried >= _MOST_MEASURED and not finished:
-            notes = (f"candidates beyond the first {_MOST_MEASURED:,} were not measured by {options.measure.value}",)
+            notes = (f"Candidates beyond the first {_MOST_MEASURED:,} were not measured by {options.measure.value}.",)
     return Outcome(
         told_boxes(evidence.space, boxes),
         evidence,

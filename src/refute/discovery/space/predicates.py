@@ -47,7 +47,7 @@ def space_for(table: SearchedTable, options: Options) -> tuple[PredicateSpace, t
     space = predicate_space({name: table.type_of(name) for name in subjects.columns}, subjects, options)
     nulls = {name: table.null_count(name) for name in subjects.columns}
     empty = {name for name, count in nulls.items() if table.n_rows and count == table.n_rows}
-    notes += tuple(f"column {name!r} was left out: it holds no values" for name in subjects.columns if name in empty)
+    notes += tuple(f"Column {name!r} was left out: it holds no values." for name in subjects.columns if name in empty)
     held = PredicateSpace(tuple(slot for slot in space.slots if empty.isdisjoint(slot.columns)))
     narrow = held.narrowed({name for name, count in nulls.items() if not count})
     return both_ways(narrow) if options.counts_pairs else narrow, notes
@@ -62,7 +62,7 @@ def fitted(table: SearchedTable, space: PredicateSpace, options: Options) -> Pre
     for slot in space.slots:
         if slot.kind.nulls is not nulls:
             raise OptionError(
-                f"the given space was made for nulls={slot.kind.nulls.value!r}, not for {nulls.value!r}",
+                f"The given space was made for nulls={slot.kind.nulls.value!r}, not for {nulls.value!r}.",
                 option="nulls",
                 value=nulls.value,
                 expected=slot.kind.nulls.value,
@@ -70,7 +70,7 @@ def fitted(table: SearchedTable, space: PredicateSpace, options: Options) -> Pre
         for name in slot.columns:
             if name not in table.names:
                 raise OptionError(
-                    f"the given space uses column {name!r}, which the table does not have",
+                    f"The given space uses column {name!r}, which the table does not have.",
                     column=name,
                     known=tuple(table.names),
                 )
@@ -88,13 +88,13 @@ def _check_types(table: SearchedTable, slot: Slot) -> None:
     if Family.UNSUPPORTED in families or clash(families[0], families[-1]) is not None:
         right = other[0] if other else slot.right.value if isinstance(slot.right, Constant) else left
         raise OptionError(
-            f"the given space compares {left} with {right}, which cannot be compared", columns=slot.columns
+            f"The given space compares {left} with {right}, which cannot be compared.", columns=slot.columns
         )
     if slot.kind.is_ordered and not all(
         is_ordered(kind.family) for kind in (left, *other) if kind.family is not Family.NULL
     ):
         raise OptionError(
-            f"the given space orders column {left}, which holds no numbers, dates or timestamps",
+            f"The given space orders column {left}, which holds no numbers, dates or timestamps.",
             column=left.name,
             type=str(left.arrow_type),
         )

@@ -9,7 +9,7 @@ from typing import Any
 
 from refute.discovery.space.slots import PredicateSpace, Slot
 from refute.discovery.space.states import kind_of
-from refute.errors import DataError
+from refute.errors import DataError, ended
 from refute.language.nulls import Nulls
 from refute.language.operators import Operator
 from refute.language.predicate import Column, Constant, Row
@@ -36,14 +36,14 @@ def space_of_json(saved: Mapping[str, Any]) -> PredicateSpace:
     """The space that was saved; raises DataError where it was saved by another version, or is not whole."""
     if saved.get("version") != VERSION:
         raise DataError(
-            f"the saved predicate space has version {saved.get('version')!r}, not {VERSION}",
+            f"The saved predicate space has version {saved.get('version')!r}, not {VERSION}.",
             value=saved.get("version"),
             expected=VERSION,
         )
     try:
         return PredicateSpace(tuple(_slot_of_json(slot) for slot in saved["slots"]))
     except (KeyError, TypeError, ValueError) as error:
-        raise DataError(f"the saved predicate space cannot be read: {error}", reason=str(error)) from error
+        raise DataError(f"The saved predicate space cannot be read: {ended(str(error))}", reason=str(error)) from error
 
 
 def _slot_as_json(slot: Slot) -> dict[str, Any]:

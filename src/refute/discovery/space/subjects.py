@@ -69,11 +69,11 @@ def _columns(table: SearchedTable, options: Options) -> tuple[list[str], tuple[s
         if name not in wanted:
             continue
         if list(table.names).count(name) > 1:
-            notes.append(f"column {name!r} was left out: the table has it more than once")
+            notes.append(f"Column {name!r} was left out: the table has it more than once.")
             continue
         kind = table.type_of(name)
         if kind.family is Family.UNSUPPORTED:
-            notes.append(f"column {name!r} was left out: values of type {kind.arrow_type} cannot be compared")
+            notes.append(f"Column {name!r} was left out: values of type {kind.arrow_type} cannot be compared.")
         else:
             names.append(name)
     return names, tuple(notes)

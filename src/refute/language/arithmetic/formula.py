@@ -110,7 +110,7 @@ def refuse_formulas(names: Iterable[str]) -> None:
     for name in names:
         if formula_of(name) is not None:
             raise SchemaError(
-                f"the table has a column {name!r}, which stands for arithmetic in rules; rename it", column=name
+                f"The table has a column {name!r}, which stands for arithmetic in rules. Rename it.", column=name
             )
 
 

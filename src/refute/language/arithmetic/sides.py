@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 _SIGNS = {"PLUS": Sign.PLUS, "MINUS": Sign.MINUS, "TIMES": Sign.TIMES}
 _DIVISION = (
-    "rules do not divide, because a quotient is not exact: multiply the other side instead, as in s.a > t.b * 2 for "
+    "Rules do not divide, because a quotient is not exact: multiply the other side instead, as in s.a > t.b * 2 for "
     "s.a / 2 > t.b."
 )
 _TWO_ROWS = (
-    "each side of a comparison is about one row: bring the columns of the other row to the other side, as in "
+    "Each side of a comparison is about one row: bring the columns of the other row to the other side, as in "
     "s.a > t.b + 5 for s.a - t.b > 5."
 )
-_LONE_SPAN = "a length of time is added to a date or a timestamp, as in s.ended + 3 days < t.begun."
-_TYPES = "arithmetic is for numbers, and for dates and timestamps with a length of time, as in s.ended + 3 days."
+_LONE_SPAN = "A length of time is added to a date or a timestamp, as in s.ended + 3 days < t.begun."
+_TYPES = "Arithmetic is for numbers, and for dates and timestamps with a length of time, as in s.ended + 3 days."
 
 
 class Fail(Protocol):
@@ -99,7 +99,7 @@ class OperandReader:
         try:
             found = combined(left, sign, right)
         except OverflowError:
-            self.fail(_first(tree), "this number is too large to be computed as a float.")
+            self.fail(_first(tree), "This number is too large to be computed as a float.")
         if isinstance(found, Number):
             self._number(tree, found.value)
         return found
@@ -113,12 +113,12 @@ class OperandReader:
         if not isinstance(value, dt.date) or not isinstance(span, Span) or sign is Sign.TIMES:
             self.fail(_first(tree), _TYPES)
         if not isinstance(value, dt.datetime) and span.seconds % Unit.DAY.value:
-            self.fail(_first(tree), "a date is moved by whole days; write a timestamp to move it by hours.")
+            self.fail(_first(tree), "A date is moved by whole days. Write a timestamp to move it by hours.")
         try:
             length = dt.timedelta(seconds=span.seconds)
             return Constant(value + length if sign is Sign.PLUS else value - length)
         except OverflowError:
-            self.fail(_first(tree), "this is beyond the years 1 to 9999.")
+            self.fail(_first(tree), "This is beyond the years 1 to 9999.")
 
     def _number(self, tree: Tree[Token], value: int | Decimal | float) -> Constant:
         try:

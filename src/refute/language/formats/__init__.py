@@ -52,7 +52,7 @@ def read_rules(
     check_size(text)
     chosen = detect(text) if format is None else named(format)
     if chosen.read is None:
-        raise OptionError(f"{chosen.title} can be written, but not read", option="format", value=chosen.name)
+        raise OptionError(f"{chosen.title} can be written, but not read.", option="format", value=chosen.name)
     try:
         return chosen.read(text, table)
     except RuleBookError as error:
@@ -63,7 +63,7 @@ def check_size(text: str) -> None:
     """Raises an error for a text that is longer than any file of rules."""
     if len(text) > MAX_CHARACTERS:
         raise FormatError(
-            [RuleMistake(f"this has more than {MAX_CHARACTERS:,} characters, the most that a file of rules may have")]
+            [RuleMistake(f"This has more than {MAX_CHARACTERS:,} characters, the most that a file of rules may have.")]
         )
 
 

@@ -28,7 +28,7 @@ def _query(rule: Rule, key: tuple[str, ...]) -> str:
     tolerance = rule.tolerance
     if tolerance.rows is not None or tolerance.suspects is not None or (tolerance and _most(rule) is None):
         raise UnwritableError(
-            "dbt has limits on the number of violations only, not on rows, suspects or shares", rule=rule.name
+            "dbt has limits on the number of violations only, not on rows, suspects or shares.", rule=rule.name
         )
     return SqlWriter(table=_MODEL, dialect=Dialect.ANSI, key=key).list_query(rule)
 

@@ -57,7 +57,7 @@ def _name(written: str, names: tuple[str, ...]) -> str:
         return written
     if len(written) > len(str(len(names))) or int(written) >= len(names):
         raise RuleError(
-            f"there is no column {written}: the header has {len(names)}, numbered from 0",
+            f"There is no column {written}: the header has {len(names)}, numbered from 0.",
             column=written,
             count=len(names),
         )
@@ -83,7 +83,7 @@ def _spell(operand: Column | Constant) -> str:
     text = spell(operand.value)
     if isinstance(operand.value, str) and isinstance(guess(text), str):
         if text.startswith(("s.", "t.")):
-            raise UnwritableError(f"the constant {text!r} would be read as a column", value=text)
+            raise UnwritableError(f"The constant {text!r} would be read as a column.", value=text)
         check_text(text)
     return text
 

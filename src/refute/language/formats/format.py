@@ -17,11 +17,11 @@ class FormatError(RuleBookError):
     @classmethod
     def cannot_express(cls, rule: str, title: str, what: str) -> FormatError:
         """The error for a rule that cannot be written in a format."""
-        return cls([RuleMistake(f"rule {rule!r} cannot be written as {title}: {what}")])
+        return cls([RuleMistake(f"Rule {rule!r} cannot be written as {title}: {what}")])
 
 
 class UnwritableError(RuleError):
-    """What a format cannot express; a writer's inner step raises it, and the writer adds the rule's name."""
+    """What a format cannot express; a writer's inner step raises it, and the writer puts the rule's name before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def read_each_line(text: str, title: str, parse: Callable[[str], DenialConstrain
             constraints.append(parse(line))
             lines.append(number)
         except RuleError as error:
-            log.add(f"not {title}: {error}", number)
+            log.add(f"This is not {title}: {error}", number)
     book = book_of(constraints, log, title)
     rules = tuple(replace(rule, line=line) for rule, line in zip(book.rules, lines, strict=True))
     return RuleBook(rules, tuple(replace(entry, line=line) for entry, line in zip(book.entries, lines, strict=True)))
@@ -76,7 +76,7 @@ def book_of(rules: Iterable[DenialConstraint | Rule | str], log: ProblemLog, tit
     """The rule book of what was read, or one error with every problem met on the way; no rule at all is one too."""
     found = list(rules)
     if not found and not log:
-        log.add(f"no rule in this {title} text")
+        log.add(f"There is no rule in this {title} text.")
     try:
         log.raise_if_any()
     except RuleBookError as error:
@@ -95,7 +95,7 @@ def write_each_line(
     def line_of(rule: Rule) -> str:
         line = render(plain_constraint(rule, computes=computes))
         if "\n" in line or "\r" in line:
-            raise UnwritableError("a name or constant has a line break, and this format has one line per rule")
+            raise UnwritableError("A name or constant has a line break, and this format has one line per rule.")
         return line + "\n"
 
     return "".join(written_each(book, title, line_of))
@@ -119,14 +119,14 @@ def plain_constraint(rule: Rule, *, computes: bool = False) -> DenialConstraint:
     """The rule's constraint, if that says all about which rows clash: foreign formats have no `where`, no null mode."""
     if rule.added is not None:
         raise UnwritableError(
-            f"it is a rule of the kind `{rule.kind.value}`, which this format does not have", type=rule.kind.value
+            f"It is a rule of the kind `{rule.kind.value}`, which this format does not have.", type=rule.kind.value
         )
     if rule.where is not None:
-        raise UnwritableError("it has a `where`")
+        raise UnwritableError("It has a `where`.")
     if rule.nulls is not Nulls.SQL:
-        raise UnwritableError(f"it has `nulls: {rule.nulls.value}`", value=rule.nulls.value)
+        raise UnwritableError(f"It has `nulls: {rule.nulls.value}`.", value=rule.nulls.value)
     if rule.constraint.computes and not computes:
         raise UnwritableError(
-            "it has arithmetic, and this format compares columns and constants only", columns=rule.constraint.columns
+            "It has arithmetic, and this format compares columns and constants only.", columns=rule.constraint.columns
         )
     return rule.constraint

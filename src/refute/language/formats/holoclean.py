@@ -57,24 +57,24 @@ def _constraint(line: str) -> DenialConstraint:
     parts = [part.strip() for part in _PART.findall(line)]
     names = tuple(part for part in parts if "(" not in part)
     if not 1 <= len(names) <= 2 or parts[: len(names)] != list(names):
-        raise RuleError("a constraint begins with one or two tuple names, as in t1&t2&EQ(...)", text=line)
+        raise RuleError("A constraint begins with one or two tuple names, as in t1&t2&EQ(...).", text=line)
     predicates = tuple(_predicate(part, names) for part in parts[len(names) :])
     if not predicates:
-        raise RuleError("no predicate follows the tuple names", text=line)
+        raise RuleError("No predicate follows the tuple names.", text=line)
     return DenialConstraint(predicates)
 
 
 def _predicate(text: str, names: tuple[str, ...]) -> Predicate:
     call = _CALL.fullmatch(text)
     if call is None:
-        raise RuleError(f"expected a predicate such as EQ(t1.A,t2.A), but found {text!r}", text=text)
+        raise RuleError(f"Expected a predicate such as EQ(t1.A,t2.A), but found {text!r}.", text=text)
     if call[1] not in _OPERATORS:
         raise unknown_operator(call[1], _OPERATORS)
     operands = [_operand(argument.strip(), names) for argument in _ARGUMENT.findall(call[2])]
     if len(operands) != 2:
-        raise RuleError(f"{text!r} compares {len(operands)} things, not two", text=text, count=len(operands))
+        raise RuleError(f"{text!r} compares {len(operands)} things, not two.", text=text, count=len(operands))
     if all(isinstance(operand, Constant) for operand in operands):
-        raise RuleError(f"{text!r} compares two constants", text=text)
+        raise RuleError(f"{text!r} compares two constants.", text=text)
     return Predicate.of(operands[0], _OPERATORS[call[1]], operands[1])
 
 
@@ -86,7 +86,7 @@ def _operand(text: str, names: tuple[str, ...]) -> Column | Constant:
         return Column((Row.S, Row.T)[names.index(variable)], column)
     value = guess(text)
     if isinstance(value, str):
-        raise RuleError(f"{text!r} is neither a column of {' or '.join(names)} nor a constant in quotes", text=text)
+        raise RuleError(f"{text!r} is neither a column of {' or '.join(names)} nor a constant in quotes.", text=text)
     return Constant(value)
 
 
@@ -102,18 +102,18 @@ def _line(constraint: DenialConstraint) -> str:
 def _spell(operand: Column | Constant, variables: dict[Row, str]) -> str:
     if isinstance(operand, Column):
         if not operand.name:
-            raise UnwritableError("a column has no name")
+            raise UnwritableError("A column has no name.")
         if _RESERVED.search(operand.name) or operand.name != operand.name.strip():
             raise UnwritableError(
-                f"the column {operand.name!r} has a separator in its name, or a blank at its beginning or end",
+                f"The column {operand.name!r} has a separator in its name, or a blank at its beginning or end.",
                 column=operand.name,
             )
         return f"{variables[operand.row]}.{operand.name}"
     if not isinstance(operand.value, str):
-        raise UnwritableError(f"constants are text in this format, and {operand.value!r} is not", value=operand.value)
+        raise UnwritableError(f"Constants are text in this format, and {operand.value!r} is not.", value=operand.value)
     if re.search(r"[&,'\"\n]", operand.value):
         raise UnwritableError(
-            f"the constant {operand.value!r} has a quote, comma, & or line break", value=operand.value
+            f"The constant {operand.value!r} has a quote, comma, & or line break.", value=operand.value
         )
     return f'"{operand.value}"'
 

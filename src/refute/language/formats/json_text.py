@@ -20,12 +20,12 @@ def read_object(text: str, title: str) -> dict[str, Any]:
     try:
         data = _loaded(text)
     except json.JSONDecodeError as error:
-        raise FormatError([RuleMistake(f"not {title}: {not_json(error)}", error.lineno)]) from None
+        raise FormatError([RuleMistake(f"This is not {title}: {not_json(error)}", error.lineno)]) from None
     except (RuleError, RecursionError) as error:
-        reason = error if isinstance(error, RuleError) else "it is nested too deeply"
-        raise FormatError([RuleMistake(f"not {title}: {reason}")]) from None
+        reason = error if isinstance(error, RuleError) else "It is nested too deeply."
+        raise FormatError([RuleMistake(f"This is not {title}: {reason}")]) from None
     if not isinstance(data, dict):
-        raise FormatError([RuleMistake(f"not {title}: expected an object in curly brackets", 1)])
+        raise FormatError([RuleMistake(f"This is not {title}: Expected an object in curly brackets.", 1)])
     return data
 
 
@@ -48,7 +48,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
-            raise RuleError(f"the key {key!r} is written twice", text=key)
+            raise RuleError(f"The key {key!r} is written twice.", text=key)
         found[key] = value
     return found
 

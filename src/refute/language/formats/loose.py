@@ -66,12 +66,12 @@ def read_constraint(text: str, *, escapes: bool = False, quotes: bool = True) ->
     listed = _LISTED.fullmatch(text)
     wrapped = None if listed else _WRAPPED.fullmatch(text)
     if listed is None and wrapped is None:
-        raise RuleError(f"expected a negation in brackets, such as ¬(...), but found {text!r}", text=text)
+        raise RuleError(f"Expected a negation in brackets, such as ¬(...), but found {text!r}.", text=text)
     body = listed[1] if listed else next(group for group in wrapped.groups() if group is not None)  # type: ignore[union-attr]
     parts = [part.strip() for part in _split(body, _LIST_AND if listed else _AND, quotes)]
     comparisons = [_comparison(part, escapes, quotes) for part in parts if part]
     if not comparisons:
-        raise RuleError("it has no predicate")
+        raise RuleError("It has no predicate.")
     rows = _rows({operand[0] for left, _, right in comparisons for operand in (left, right) if operand[0]})
     return DenialConstraint(tuple(_predicate(left, op, right, rows) for left, op, right in comparisons))
 
@@ -113,7 +113,7 @@ def spell(value: Value) -> str:
     if Constant(guess(text)) != Constant(value):
         kind = type(value).__name__
         raise UnwritableError(
-            f"without quotes, the constant {value!r} would not be read back as a {kind}", value=value, type=kind
+            f"Without quotes, the constant {value!r} would not be read back as a {kind}.", value=value, type=kind
         )
     return text
 
@@ -121,14 +121,14 @@ def spell(value: Value) -> str:
 def check_name(name: str) -> str:
     """The name itself, if it can stand without quotes where predicates are split at operators and `and`."""
     if reason := _lost_without_quotes(name, "names"):
-        raise UnwritableError(f"the column {name!r} {reason}", column=name)
+        raise UnwritableError(f"The column {name!r} {reason}.", column=name)
     return name
 
 
 def check_text(text: str) -> str:
     """The text of a constant, if it can stand without quotes where a name can."""
     if reason := _lost_without_quotes(text, "constants"):
-        raise UnwritableError(f"the constant {text!r} {reason}", value=text)
+        raise UnwritableError(f"The constant {text!r} {reason}.", value=text)
     return text
 
 
@@ -163,13 +163,13 @@ _Operand = tuple[str | None, str | Value]
 def _comparison(text: str, escapes: bool, quotes: bool) -> tuple[_Operand, Operator, _Operand]:
     found = _SPACED_OPERATOR.search(text) or _OPERATOR.search(text)
     if found is None:
-        raise RuleError(f"expected an operator such as == or <> in {text!r}", text=text)
+        raise RuleError(f"Expected an operator such as == or <> in {text!r}.", text=text)
     left, right = text[: found.start()].strip(), text[found.end() :].strip()
     if not left or not right:
-        raise RuleError(f"an operand is missing in {text!r}", text=text)
+        raise RuleError(f"An operand is missing in {text!r}.", text=text)
     operands = _operand(left, escapes, quotes), _operand(right, escapes, quotes)
     if operands[0][0] is None and operands[1][0] is None:
-        raise RuleError(f"{text!r} compares two constants", text=text)
+        raise RuleError(f"{text!r} compares two constants.", text=text)
     return operands[0], OPERATORS[found[1]], operands[1]
 
 
@@ -194,7 +194,7 @@ def _rows(variables: set[str | None]) -> dict[str | None, Row]:
         if variables <= {first, second}:
             return {first: Row.S, second: Row.T}
     raise RuleError(
-        f"expected two row variables such as t0 and t1, but found {sorted(map(str, variables))}",
+        f"Expected two row variables such as t0 and t1, but found {sorted(map(str, variables))}.",
         text=", ".join(sorted(map(str, variables))),
     )
 

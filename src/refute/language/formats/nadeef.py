@@ -38,14 +38,14 @@ def read(text: str, table: TableFacts | None = None) -> RuleBook:
         try:
             constraints = list(_constraints(item))
         except RuleError as error:
-            log.add(f"rule {name or number!r}: {error}")
+            log.add(f"Rule {name or number!r}: {error}")
             continue
         labels = [""] if len(constraints) == 1 else [f"[{index}]" for index in range(1, len(constraints) + 1)]
         found.extend((name and name + label, item) for label, item in zip(labels, constraints, strict=True))
     rules = [constraint if name is None else Rule(name=name, constraint=constraint) for name, constraint in found]
     for name, uses in Counter(name for name, _ in found if name is not None).items():
         if uses > 1:
-            log.add(f"the name {name!r} is used twice")
+            log.add(f"The name {name!r} is used twice.")
     return book_of(rules, log, _TITLE)
 
 
@@ -72,12 +72,12 @@ def sniff(text: str) -> bool:
 
 def _constraints(item: Any) -> Iterator[DenialConstraint]:
     if not isinstance(item, dict):
-        raise RuleError("expected an object with type and value")
+        raise RuleError("Expected an object with type and value.")
     kind = item["type"][0] if isinstance(item.get("type"), list) and item["type"] else item.get("type")
     value = item.get("value")
     values = [value] if isinstance(value, str) else value
     if not isinstance(values, list) or not values or not all(isinstance(line, str) for line in values):
-        raise RuleError("its value must be a text or a list of texts", expected="a text or a list of texts")
+        raise RuleError("Its value must be a text or a list of texts.", expected="a text or a list of texts")
     match kind:
         case "dc":
             yield from (parse(line) for line in values)
@@ -90,14 +90,14 @@ def _constraints(item: Any) -> Iterator[DenialConstraint]:
                 yield from _conditional(left, right, line)
         case _:
             raise RuleError(
-                f"{kind!r} rules are not constraints and cannot be converted; dc, fd and cfd rules can", type=kind
+                f"{kind!r} rules are not constraints and cannot be converted; dc, fd and cfd rules can.", type=kind
             )
 
 
 def _sides(line: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     sides = [tuple(name.strip() for name in side.split(",")) for side in line.split("|")]
     if len(sides) != 2 or not all(name for side in sides for name in side):
-        raise RuleError(f"expected columns as in 'zip | city, state', but found {line!r}", text=line)
+        raise RuleError(f"Expected columns as in 'zip | city, state', but found {line!r}.", text=line)
     return sides[0], sides[1]
 
 
@@ -106,7 +106,7 @@ def _conditional(left: tuple[str, ...], right: tuple[str, ...], line: str) -> It
     pattern = [part.strip() for part in line.split(",")]
     if len(pattern) != len(left) + len(right):
         raise RuleError(
-            f"the pattern {line!r} has {len(pattern)} values for {len(left) + len(right)} columns",
+            f"The pattern {line!r} has {len(pattern)} values for {len(left) + len(right)} columns.",
             text=line,
             count=len(pattern),
             expected=len(left) + len(right),
@@ -145,14 +145,14 @@ def _operand(operand: Column | Constant) -> str:
         return f"'{value}'"
     if isinstance(value, bool) or not isinstance(value, int | Decimal) or Constant(guess(str(value))) != operand:
         raise UnwritableError(
-            f"constants must be plain numbers or text without quotes, and {value!r} is neither", value=value
+            f"Constants must be plain numbers or text without quotes, and {value!r} is neither.", value=value
         )
     return str(value)
 
 
 def _column_name(name: str) -> str:
     if not _NAME.fullmatch(name):
-        raise UnwritableError(f"the column {name!r} is not made of letters, digits and underscores", column=name)
+        raise UnwritableError(f"The column {name!r} is not made of letters, digits and underscores.", column=name)
     return name
 
 

@@ -47,10 +47,12 @@ def read(text: str, table: TableFacts | None = None) -> RuleBook:
     data = read_object(text, _TITLE)
     wrong = [key for key in ("constraints", "keyColumns", "header") if not isinstance(data.get(key, []), list)]
     if wrong or "constraints" not in data:
-        raise FormatError([RuleMistake(f"not {_TITLE}: expected a list under {' and '.join(wrong) or 'constraints'}")])
+        raise FormatError(
+            [RuleMistake(f"This is not {_TITLE}: Expected a list under {' and '.join(wrong) or 'constraints'}.")]
+        )
     names = (table.columns if table is not None else ()) or tuple(map(str, data.get("header", ())))
     if not names:
-        message = "its columns are numbers: give the header of the table (--header a,b,c or --header table.csv)"
+        message = "Its columns are numbers. Give the header of the table (--header a,b,c or --header table.csv)."
         raise FormatError([RuleMistake(message)])
     log = ProblemLog()
     constraints = []
@@ -58,7 +60,7 @@ def read(text: str, table: TableFacts | None = None) -> RuleBook:
         try:
             constraints.append(_constraint(items, names))
         except RuleError as error:
-            log.add(f"constraint {number}: {error}")
+            log.add(f"Constraint {number}: {error}")
     key: tuple[str, ...] = ()
     try:
         key = tuple(_name(index, names) for index in data.get("keyColumns", ()))
@@ -80,7 +82,7 @@ def write(book: RuleBook, table: TableFacts | None = None) -> str:
         except UnwritableError as error:
             problems.extend(FormatError.cannot_express(rule.name, _TITLE, str(error)).problems)
     missing = [name for name in book.dataset.key if name not in names]
-    problems.extend(RuleMistake(f"the key column {name!r} is not in the header") for name in missing)
+    problems.extend(RuleMistake(f"The key column {name!r} is not in the header.") for name in missing)
     if problems:
         raise FormatError(problems)
     settings = {
@@ -101,14 +103,14 @@ def sniff(text: str) -> bool:
 
 def _constraint(items: object, names: tuple[str, ...]) -> DenialConstraint:
     if not isinstance(items, list) or not items or not all(isinstance(item, dict) for item in items):
-        raise RuleError("expected a list of predicates with colIdx1, colIdx2 and op")
+        raise RuleError("Expected a list of predicates with colIdx1, colIdx2 and op.")
     return DenialConstraint(tuple(_predicate(item, names) for item in items))
 
 
 def _predicate(item: dict[str, Any], names: tuple[str, ...]) -> Predicate:
     missing = [key for key in ("colIdx1", "colIdx2", "op") if key not in item]
     if missing:
-        raise RuleError(f"a predicate lacks {' and '.join(missing)}", expected=tuple(missing))
+        raise RuleError(f"A predicate lacks {' and '.join(missing)}.", expected=tuple(missing))
     operator = _OPERATORS.get(str(item["op"]))
     if operator is None:
         raise unknown_operator(str(item["op"]), _OPERATORS)
@@ -119,7 +121,7 @@ def _predicate(item: dict[str, Any], names: tuple[str, ...]) -> Predicate:
 def _name(index: object, names: tuple[str, ...]) -> str:
     if not isinstance(index, int) or isinstance(index, bool) or not 0 <= index < len(names):
         raise RuleError(
-            f"there is no column {index!r}: the header has {len(names)}, numbered from 0",
+            f"There is no column {index!r}: the header has {len(names)}, numbered from 0.",
             column=index,
             count=len(names),
         )
@@ -128,11 +130,11 @@ def _name(index: object, names: tuple[str, ...]) -> str:
 
 def _comparison(item: Predicate, names: tuple[str, ...]) -> dict[str, object]:
     if not item.is_two_row or not isinstance(item.right, Column):
-        raise UnwritableError("it has a predicate about one row, and this format compares two rows only")
+        raise UnwritableError("It has a predicate about one row, and this format compares two rows only.")
     for column in item.columns:
         if column.name not in names:
             raise UnwritableError(
-                f"the column {column.name!r} is not in the header.{did_you_mean(column.name, names)}",
+                f"The column {column.name!r} is not in the header.{did_you_mean(column.name, names)}",
                 column=column.name,
                 known=tuple(names),
             )

@@ -148,19 +148,19 @@ class Reader:
     def _compared(self, left: Tree[Token], op: Operator, right: Tree[Token], tree: Tree[Token]) -> Predicate:
         sides = self._operands.operand(left), self._operands.operand(right)
         if all(isinstance(side, Constant) for side in sides):
-            self._fail(_first_token(tree), "this compares two constants: at least one side must be a column.")
+            self._fail(_first_token(tree), "This compares two constants: at least one side must be a column.")
         return Predicate.of(sides[0], op, sides[1])
 
     def _subject(self, tree: Tree[Token]) -> Column:
         found = self._operands.operand(tree)
         if isinstance(found, Constant):
-            self._fail(_first_token(tree), "expected a column here, found a constant.")
+            self._fail(_first_token(tree), "Expected a column here, found a constant.")
         return found
 
     def _item(self, tree: Tree[Token]) -> str:
         """The name of a column of a short form, which has no row variables."""
         for token in tree.scan_values(lambda value: getattr(value, "type", "") == "ROW"):
-            self._fail(token, "expected a column name; a short form has no row variables.")
+            self._fail(token, "Expected a column name; a short form has no row variables.")
         return self._subject(tree).name
 
     def _column(self, tree: Tree[Token]) -> Column:
@@ -176,13 +176,13 @@ class Reader:
         for variable, token in seen.items():
             if variable not in _VARIABLES:
                 hint = "" if most == 1 else f" The two rows are called {_PAIRS_IN_WORDS}."
-                self._fail(token, f"no row is called {variable!r}.{hint} A name with a dot goes into back quotes.")
+                self._fail(token, f"No row is called {variable!r}.{hint} A name with a dot goes into back quotes.")
         if len(seen) > most:
             *_, last = seen.values()
             if most == 1:
-                self._fail(last, "a condition is about one row, and this names a second.")
+                self._fail(last, "A condition is about one row, and this names a second.")
             if len(seen) > 2:
-                self._fail(last, f"this names a third row. The two rows are called {_PAIRS_IN_WORDS}.")
+                self._fail(last, f"This names a third row. The two rows are called {_PAIRS_IN_WORDS}.")
         if len(seen) == 1:
             self._rows = dict.fromkeys(seen, Row.S)
         for pair in _PAIRS:
@@ -245,9 +245,9 @@ class Reader:
         name = _unquoted(token) if token.type == "QUOTED" else str(token)
         name = f"{within}.{name}" if within else name
         if formula_of(name) is not None:
-            self._fail(token, "a column of this name would be taken for arithmetic; rename it.")
+            self._fail(token, "A column of this name would be taken for arithmetic. Rename it.")
         if self._columns is not None and name not in self._columns:
-            self._fail(token, f"there is no column {name!r}.{did_you_mean(name, self._columns)}", self._columns)
+            self._fail(token, f"There is no column {name!r}.{did_you_mean(name, self._columns)}", self._columns)
         return name
 
     def _order_item(self, tree: Tree[Token]) -> OrderItem:

@@ -64,11 +64,11 @@ def parse(text: str, columns: Collection[str] | None = None) -> DenialConstraint
     The text is a denial constraint, or a short form that stands for exactly one (`unique(id)`, `zip -> city`).
     """
     if not isinstance(text, str):
-        raise RuleError(f"a rule must be a text, not {type(text).__name__}", type=type(text).__name__)
+        raise RuleError(f"A rule must be a text, not {type(text).__name__}.", type=type(text).__name__)
     found = parse_rule(text, columns)
     if len(found) != 1:
         raise RuleSyntaxError(
-            f"{not_one_rule(len(found))}; write it as {len(found)} rules",
+            f"{not_one_rule(len(found))}. Write it as {len(found)} rules.",
             text=text,
             position=0,
         )
@@ -80,7 +80,7 @@ def parse_rule(text: str, columns: Collection[str] | None = None) -> tuple[Denia
     found = parse_statement(text, columns)
     if isinstance(found, NotNull):
         raise RuleSyntaxError(
-            "not_null cannot be written as a denial constraint; use it as a rule", text=text, position=0
+            "not_null cannot be written as a denial constraint. Use it as a rule.", text=text, position=0
         )
     return (found,) if isinstance(found, DenialConstraint) else found.constraints()
 
@@ -140,11 +140,11 @@ def _tree(text: str, start: str) -> Tree[Token]:
     from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 
     if len(text) > _MAX_LENGTH:
-        problem = f"this has {len(text):,} characters, and a rule may have at most {_MAX_LENGTH:,}"
+        problem = f"This has {len(text):,} characters, and a rule may have at most {_MAX_LENGTH:,}."
         raise RuleSyntaxError(problem, text=text, position=0)
     half = _HALF.search(text)
     if half is not None:
-        raise RuleSyntaxError("this is half a character, which no text has", text=text, position=half.start())
+        raise RuleSyntaxError("This is half a character, which no text has.", text=text, position=half.start())
     try:
         tree = _grammar().parse(text, start=start)
     except UnexpectedToken as error:
@@ -169,7 +169,7 @@ def _check_depth(text: str, tree: Tree[Token]) -> None:
         level = [child for found in level for child in found.children if not isinstance(child, str)]
         depth += 1
         if depth > _MAX_DEPTH:
-            raise RuleSyntaxError("this is nested too deeply", text=text, position=0)
+            raise RuleSyntaxError("This is nested too deeply.", text=text, position=0)
 
 
 def _accepted_after(text: str, start: str) -> set[str]:
@@ -183,26 +183,26 @@ def _explained(text: str, start: str, position: int, found: str, expected: tuple
     """The error in words; the mistakes that people make most get an answer of their own."""
     rest = text[position:].lower()
     if not text.strip():
-        problem = "the rule is empty. Write what must not happen: not (s.zip = t.zip and s.city != t.city)."
+        problem = "The rule is empty. Write what must not happen: not (s.zip = t.zip and s.city != t.city)."
     elif start in ("rule", "constraint") and _UNDENIED.match(text):
         position = len(text) - len(text.lstrip())
-        problem = "a rule says what must not happen: put the comparisons into not (...)."
+        problem = "A rule says what must not happen: put the comparisons into not (...)."
     elif start in ("rule", "constraint") and rest.startswith(("or ", "or(", "||", "∨")):
-        problem = "a denial constraint has no 'or': write one rule for each alternative."
+        problem = "A denial constraint has no 'or': write one rule for each alternative."
     elif rest.startswith("null") and "a constant" in expected:
-        problem = "a comparison with null is never true, so null cannot be written here."
+        problem = "A comparison with null is never true, so null cannot be written here."
         problem += " Conditions of 'where' take 'is null'." if start != "condition" else " Write 'is null'."
     elif start == "rule" and (call := _CALL.match(text)) and call.end() == position + 1:
         known = [kind.value for kind in _CALLS]
         hint = did_you_mean(call[1], known) or f" The short forms are {any_of(f'{name}(...)' for name in known)}."
         position = call.start(1)
-        problem = f"there is no short form {call[1]!r}.{hint}"
+        problem = f"There is no short form {call[1]!r}.{hint}"
     elif start == "rule" and "'->'" in expected and _ONE_ROW.match(rest):
-        problem = "a rule about the values of one row is written row(...), as in row(salary >= 0)."
+        problem = "A rule about the values of one row is written row(...), as in row(salary >= 0)."
     elif rest.startswith(("'", '"')) and "a column name" in expected and "a constant" not in expected:
-        problem = "quotes are for values; a name with blanks goes into back quotes, as in `zip code`."
+        problem = "Quotes are for values; a name with blanks goes into back quotes, as in `zip code`."
     elif rest.startswith(".") and text[:position].rstrip()[-1:].isalnum():
-        problem = "a name with a dot goes into back quotes, as in `address.zip`."
+        problem = "A name with a dot goes into back quotes, as in `address.zip`."
     else:
-        problem = f"expected {any_of(expected)}; {found}." if expected else f"{found}, which is not expected here"
+        problem = f"Expected {any_of(expected)}; {found}." if expected else f"This is not expected here: {found}."
     return RuleSyntaxError(problem, text=text, position=position, expected=expected)

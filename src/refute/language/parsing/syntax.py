@@ -57,9 +57,9 @@ class RuleSyntaxError(RuleError):
         before = text[:position]
         self.line = before.count("\n") + 1
         self.column = position - (before.rfind("\n") + 1) + 1
-        self.problem = problem = problem.removesuffix(".")
+        self.problem = problem
         super().__init__(
-            f"line {self.line}, column {self.column}: {problem}\n{self.excerpt}",
+            f"Line {self.line}, column {self.column}: {problem}\n{self.excerpt}",
             text=text,
             line=self.line,
             position=position,

@@ -191,8 +191,8 @@ class SqlWriter:
 
 _SYMBOLS = {Operator.NE: "<>"}
 _UNSAID = {
-    Matches: "databases differ in what their regular expressions mean",
-    InTable: "it reads another table, which the database may not have",
+    Matches: "Databases differ in what their regular expressions mean.",
+    InTable: "It reads another table, which the database may not have.",
 }
 
 

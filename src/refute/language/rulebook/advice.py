@@ -13,18 +13,18 @@ from refute.language.rulebook.book import RuleBook
 from refute.language.rulebook.rule import Rule
 
 _MOST_PAIRS = 30_000  # of rules over the same columns that are compared: a second of work
-_UNCOMPARED = "and those after it were not compared with the others: too many rules read the same columns"
+_UNCOMPARED = "and those after it were not compared with the others: too many rules read the same columns."
 
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """One remark about a rule."""
+    """One remark about a rule; the message goes on where the rule's name ends."""
 
     rule: Rule
     message: str
 
     def __str__(self) -> str:
-        return f"rule {self.rule.name!r} {self.message}"
+        return f"Rule {self.rule.name!r} {self.message}"
 
 
 def advise(book: RuleBook) -> tuple[Advice, ...]:
@@ -34,18 +34,18 @@ def advise(book: RuleBook) -> tuple[Advice, ...]:
     useful: list[Rule] = []
     for rule in book:
         if is_trivial(rule.constraint):
-            found.append(Advice(rule, "can never be broken: its comparisons contradict each other"))
+            found.append(Advice(rule, "can never be broken: its comparisons contradict each other."))
             continue
         said = (rule.constraint.fingerprint, rule.nulls, rule.where)
         if said in seen:
-            found.append(Advice(rule, f"says the same as rule {seen[said].name!r}"))
+            found.append(Advice(rule, f"says the same as rule {seen[said].name!r}."))
             continue
         seen[said] = rule
         useful.append(rule)
         spare = redundant_predicates(rule.constraint, rule.nulls)
         if spare:
             written = " and ".join(map(render_predicate, spare))
-            found.append(Advice(rule, f"does not need {written}: the rest of the rule implies it"))
+            found.append(Advice(rule, f"does not need {written}: the rest of the rule implies it."))
     found.extend(_implied(useful))
     position = {name: number for number, name in enumerate(book.names)}
     return tuple(sorted(found, key=lambda item: position[item.rule.name]))
@@ -71,7 +71,7 @@ def _implied(rules: list[Rule]) -> list[Advice]:
                 found[rule.name] = Advice(rule, _UNCOMPARED)
                 return list(found.values())
             if _covers(other, rule) and implies(other.constraint, rule.constraint, rule.nulls, closure):
-                found[rule.name] = Advice(rule, f"follows from rule {other.name!r}")
+                found[rule.name] = Advice(rule, f"follows from rule {other.name!r}.")
                 break
     return list(found.values())
 

@@ -53,7 +53,7 @@ class RuleBook:
     def __post_init__(self) -> None:
         if len({rule.name for rule in self.rules}) < len(self.rules):
             twice = sorted(name for name, uses in Counter(self.names).items() if uses > 1)
-            raise RuleError(f"two rules have the same name: {', '.join(map(repr, twice))}", rules=tuple(twice))
+            raise RuleError(f"Two rules have the same name: {', '.join(map(repr, twice))}.", rules=tuple(twice))
 
     @classmethod
     def of(cls, rules: object, *, taken: Collection[str] = ()) -> RuleBook:
@@ -156,7 +156,7 @@ class RuleBook:
         tagged = dict.fromkeys(tag for rule in self.rules for tag in rule.tags)
         for tag in tags:
             if not tagged:
-                raise OptionError(f"no rule has a tag, so none has {tag!r}", option="tags", value=tag)
+                raise OptionError(f"No rule has a tag, so none has {tag!r}.", option="tags", value=tag)
             if tag not in tagged:
                 raise unknown_choice("tags", tag, tagged)
         chosen = tuple(
@@ -166,7 +166,7 @@ class RuleBook:
             and (not tags or not set(tags).isdisjoint(rule.tags))
         )
         if not chosen:
-            raise OptionError("no rule has one of the names and one of the tags", rules=self.names)
+            raise OptionError("No rule has one of the names and one of the tags.", rules=self.names)
         if len(chosen) == len(self.rules):
             return self
         names_left = {rule.name for rule in chosen}
@@ -251,7 +251,7 @@ def _drafts(item: object) -> list[_NamelessRule]:
     if isinstance(item, RuleBook | str | os.PathLike | Mapping):
         book = RuleBook.of(item)
         return [_NamelessRule(entry.name, True, _keep(entry, book.dataset.nulls)) for entry in book.entries]
-    raise RuleError(f"expected a rule, its text or a rule file, not {type(item).__name__}", type=type(item).__name__)
+    raise RuleError(f"Expected a rule, its text or a rule file, not {type(item).__name__}.", type=type(item).__name__)
 
 
 def _of_constraint(constraint: DenialConstraint, name: str) -> tuple[Entry, tuple[Rule, ...]]:
@@ -284,7 +284,7 @@ def _of_text(text: str) -> RuleBook:
 def _of_items(items: Iterable[object], others: Iterable[str] = ()) -> RuleBook:
     drafts = [draft for item in items for draft in _drafts(item)]
     if not drafts:
-        raise RuleError("there are no rules")
+        raise RuleError("There are no rules.")
     taken = {draft.name for draft in drafts if draft.named}.union(others)
     renamed = iter(distinct((draft.name for draft in drafts if not draft.named), taken))
     made = [draft.make(draft.name if draft.named else next(renamed)) for draft in drafts]

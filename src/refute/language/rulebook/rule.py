@@ -78,7 +78,7 @@ class Rule:
 
         book = RuleBook.of(rule)
         if len(book) != 1:
-            raise several_rules(book.names, "give one of them")
+            raise several_rules(book.names, "Give one of them.")
         return book[0]
 
     @property

@@ -22,7 +22,7 @@ class Limit:
 
     def __post_init__(self) -> None:
         if self.amount < 0 or (self.percent and self.amount > 100):
-            raise RuleError(f"a limit of {self} is impossible: it must be between 0 and 100%", value=str(self))
+            raise RuleError(f"A limit of {self} is impossible: it must be between 0 and 100%.", value=str(self))
 
     @classmethod
     def of(cls, value: object) -> Limit:
@@ -38,7 +38,7 @@ class Limit:
                 return cls(Fraction(int(value)))
         shown = repr(value) if not isinstance(value, int) or abs(value) < 10**_DIGITS else "this number"
         raise RuleError(
-            f"{shown} is not a limit: write a whole number such as 10, or a share such as 0.1%", value=shown
+            f"{shown} is not a limit: write a whole number such as 10, or a share such as 0.1%.", value=shown
         )
 
     @classmethod

@@ -18,7 +18,7 @@ from refute.language.operators import Operator
 from refute.language.predicate import Column, Constant, Predicate, Row
 
 _TARGET = re.compile(r"\s*(?P<path>[^()]*[^()\s])\s*\(\s*(?P<columns>[^()]*)\)\s*")
-_FORMS = "write customer_id -> customers.csv(id), or customers.csv(id) where both columns have one name"
+_FORMS = "Write customer_id -> customers.csv(id), or customers.csv(id) where both columns have one name."
 NamesOf = Callable[[str], tuple[str, ...]]
 
 
@@ -42,7 +42,7 @@ class Patterns:
         parts = condition.parts if isinstance(condition, And) else (condition,)
         if not all(isinstance(part, Matches) and not part.negated for part in parts):
             raise RuleError(
-                "expected columns, each with a regular expression, as in {zip: '[0-9]{5}'}", expected=Matches.__name__
+                "Expected columns, each with a regular expression, as in {zip: '[0-9]{5}'}.", expected=Matches.__name__
             )
         return cls(tuple((part.name, part.pattern) for part in parts if isinstance(part, Matches)))
 
@@ -113,7 +113,7 @@ def _choice(condition: Condition) -> tuple[str, tuple[Constant, ...]]:
     values = tuple(one.right for one in found if isinstance(one.right, Constant))
     if len(values) != len(compared) or len({one.left.name for one in found}) != 1:
         raise RuleError(
-            "expected columns, each with a list of values, as in {status: [open, closed]}", expected=Constant.__name__
+            "Expected columns, each with a list of values, as in {status: [open, closed]}.", expected=Constant.__name__
         )
     return found[0].left.name, tuple(dict.fromkeys(values))
 
@@ -122,12 +122,12 @@ def _link(text: str, names_of: NamesOf) -> InTable:
     own, arrow, target = text.rpartition("->")
     found = _TARGET.fullmatch(target)
     if found is None or not found["columns"].strip():
-        raise RuleError(f"{text.strip()!r} is not a reference; {_FORMS}", value=text.strip())
+        raise RuleError(f"{text.strip()!r} is not a reference. {_FORMS}", value=text.strip())
     columns = names_of(found["columns"])
     names = names_of(own) if arrow else columns
     if len(names) != len(columns):
         raise RuleError(
-            f"{text.strip()!r} compares {len(names)} columns with {len(columns)}; name as many on both sides",
+            f"{text.strip()!r} compares {len(names)} columns with {len(columns)}. Name the same number on both sides.",
             columns=names,
         )
     return InTable(names, found["path"], columns)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from refute.errors import RuleError
+from refute.errors import RuleError, ended
 
 _MOST_LETTERS = 10_000
 
@@ -22,7 +22,7 @@ def whole(pattern: str) -> str:
 def check_pattern(pattern: str) -> None:
     """Raises RuleError for what is not a regular expression of this dialect."""
     if len(pattern) > _MOST_LETTERS:
-        raise RuleError(f"this regular expression has more than {_MOST_LETTERS:,} characters", most=_MOST_LETTERS)
+        raise RuleError(f"This regular expression has more than {_MOST_LETTERS:,} characters.", most=_MOST_LETTERS)
     reason = _wrong(pattern) or _wrong(whole(pattern))
     if reason is None:
         return
@@ -55,10 +55,10 @@ def _in_words(pattern: str, said: str) -> str:
     """What is wrong with a pattern, by what RE2 says of it."""
     reason = said.removeprefix("Invalid regular expression: ").strip()
     if any(sign in pattern for sign in ("(?=", "(?!", "(?<=", "(?<!")):
-        return "it looks ahead or behind, (?=...), which this dialect (RE2) does not have"
+        return "It looks ahead or behind, (?=...), which this dialect (RE2) does not have."
     if reason.startswith("invalid escape sequence"):
         what = reason.rpartition(": ")[2]
         if what[1:2].isdigit() or what[1:2] == "k":
-            return f"{what} refers back to a group, which this dialect (RE2) does not have"
-        return f"this dialect (RE2) does not know {what}"
-    return reason or "it is not valid"
+            return f"{what} refers back to a group, which this dialect (RE2) does not have."
+        return f"This dialect (RE2) does not know {what}."
+    return ended(reason) if reason else "It is not valid."

@@ -194,15 +194,15 @@ def _denial(parts: tuple[Atom, ...]) -> DenialConstraint:
         if isinstance(part, Matches):
             name = shown_column(part.name)
             raise RuleError(
-                f"a row rule compares values; what {name!r} matches goes into another rule, matches: {{{name}: ...}}",
+                f"A row rule compares values. Put the pattern of {name!r} into another rule, matches: {{{name}: ...}}.",
                 column=part.name,
             )
         if isinstance(part, IsNull):
             if not part.negated:
                 columns = ", ".join(spelled(Read(name)) for name in sources_of(part.name))
                 raise RuleError(
-                    f"rows where {shown_column(part.name)!r} is null break this row rule, and no denial constraint can "
-                    f"express that, as a comparison with null is never true; the rule not_null({columns}) does",
+                    f"Rows where {shown_column(part.name)!r} is null break this row rule, and no denial constraint can "
+                    f"express that, as a comparison with null is never true. Use the rule not_null({columns}).",
                     column=part.name,
                 )
             if not any(_needs_value(predicate, part.name) for predicate in predicates):

@@ -45,10 +45,10 @@ class WholeNumbers:
         if known is not None:
             return known
         if pt.is_floating(kind):
-            raise SchemaError(f"{kind} does not fit keys of whole numbers; cast it to a decimal", type=str(kind))
+            raise SchemaError(f"{kind} does not fit keys of whole numbers. Cast it to a decimal.", type=str(kind))
         factor = unit_of(kind) / self.unit
         if factor.denominator != 1:
-            raise SchemaError(f"{kind} is finer than the types of these keys; cast it to one of those", type=str(kind))
+            raise SchemaError(f"{kind} is finer than the types of these keys. Cast it to one of those.", type=str(kind))
         self._factors[kind] = int(factor)
         return int(factor)
 
@@ -108,7 +108,7 @@ class WholeNumbers:
         size = 8 * self._width
         bias = 1 << (8 * size - 1)
         if any(not -bias <= number < bias for number in numbers):
-            raise SchemaError("a number is out of range for the types of these keys")
+            raise SchemaError("A number is out of range for the types of these keys.")
         data = b"".join((number + bias).to_bytes(size, "big") for number in numbers)
         return np.frombuffer(data, dtype=">u8").astype(np.uint64).reshape(-1, self._width)
 

@@ -62,7 +62,7 @@ class Encoding:
         saved, wanted = kinds_of(whole.facts), cls(kinds)
         if saved and wanted._kinds and set(map(_alike, saved)) != set(map(_alike, wanted._kinds)):
             was, now = (", ".join(map(str, types)) for types in (saved, wanted._kinds))
-            raise SchemaError(f"the saved keys are for {was}, not for {now}", type=now, expected=was)
+            raise SchemaError(f"The saved keys are for {was}, not for {now}.", type=now, expected=was)
         encoding = cls(saved) if saved else wanted
         if saved and encoding._space is not None:
             encoding._space.restore(whole)
@@ -177,7 +177,7 @@ class Encoding:
             return self._space
         realm = ColumnType.of("", kind).family.realm
         if self._space is None or realm != self._realm:
-            raise SchemaError(f"{kind} does not fit keys of a {self._realm}", type=str(kind))
+            raise SchemaError(f"{kind} does not fit keys of a {self._realm}.", type=str(kind))
         self._fitting.add(kind)
         return self._space
 
@@ -185,12 +185,12 @@ class Encoding:
         families = {kind: ColumnType.of("", kind).family for kind in kinds if not pt.is_null(kind)}
         if Family.UNSUPPORTED in families.values():
             raise SchemaError(
-                f"{', '.join(map(str, families))} cannot be compared; {READABLE}", type=[str(one) for one in families]
+                f"{', '.join(map(str, families))} cannot be compared. {READABLE}", type=[str(one) for one in families]
             )
         realms = {family.realm for family in families.values()}
         if len(realms) > 1:
             raise SchemaError(
-                f"{', '.join(map(str, families))} cannot be compared with each other",
+                f"{', '.join(map(str, families))} cannot be compared with each other.",
                 type=[str(one) for one in families],
             )
         if realms:

@@ -11,7 +11,7 @@ import pyarrow.types as pt
 from numpy.typing import NDArray
 
 from refute.display.plurals import plural
-from refute.errors import DataError, SchemaError
+from refute.errors import DataError, SchemaError, ended
 from refute.faults import null_key, unlike_key
 from refute.kernels.encode.dictionary import UNKNOWN
 from refute.relation.encode.strings import Strings
@@ -100,8 +100,8 @@ class KeyIndex:
         if len(places):
             key = ", ".join(f"{name} = {shown(columns[name][int(places[0])])!r}" for name in self.names)
             others = len(places) - 1
-            more = "" if others == 0 else f"; the same is true of {plural(others, 'other key')}"
-            raise DataError(f"the key {key} {what}{more}", key=self.names, rows=places[:3].tolist())
+            more = "" if others == 0 else f" The same is true of {plural(others, 'other key')}."
+            raise DataError(f"The key {key} {what}.{more}", key=self.names, rows=places[:3].tolist())
 
 
 def is_repeat(numbers: Longs) -> NDArray[np.bool_]:
@@ -128,7 +128,7 @@ def keys_of(ids: object, kinds: Mapping[str, pa.DataType]) -> dict[str, Column]:
             held = _parts(pa.array(ids, pa.struct(list(plain.items())) if len(names) > 1 else plain[names[0]]), names)
         except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
             raise SchemaError(
-                f"the given keys do not fit the type of {', '.join(names)}: {error}",
+                f"The given keys do not fit the type of {', '.join(names)}: {ended(str(error))}",
                 key=tuple(names),
                 reason=str(error),
             ) from error

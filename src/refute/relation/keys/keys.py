@@ -46,8 +46,8 @@ class Keys:
             taken &= ~missing
         if taken.any():
             raise DataError(
-                f"row {int(taken.argmax()):,} holds -2^63 (or 2^63 if unsigned), the one 64-bit number whose key means "
-                "null where nulls are equal; leave the row out, or make the number null",
+                f"Row {int(taken.argmax()):,} holds -2^63 (or 2^63 if unsigned), the one 64-bit number whose key means "
+                "null where nulls are equal. Leave the row out, or make the number null.",
                 row=int(taken.argmax()),
             )
         values = self.values

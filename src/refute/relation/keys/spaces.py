@@ -133,7 +133,7 @@ class Whole(_Fixed):
             beyond = low < -_SIGN or high >= _SIGN
         if isinstance(steps, Wide) or beyond:
             raise SchemaError(
-                f"a value of {array.type} is out of range for the types of these keys", type=str(array.type)
+                f"A value of {array.type} is out of range for the types of these keys.", type=str(array.type)
             )
         shift = self._shift if ordered else 0  # modulo 2^64 they differ without it too, and 0 stays 0
         return Placed(scaled(steps.values, steps.valid, factor, shift), steps.valid, NOWHERE)
@@ -157,7 +157,7 @@ class FloatBits(_Fixed):
     def keys(self, array: pa.Array, *, ordered: bool, extend: bool) -> Placed:
         """The bits; raises SchemaError for what is not a float."""
         if not pt.is_floating(array.type):
-            raise SchemaError(f"{array.type} does not fit keys of floats; cast it to a float", type=str(array.type))
+            raise SchemaError(f"{array.type} does not fit keys of floats. Cast it to a float.", type=str(array.type))
         return Placed(*float_keys(floats_of(array)), NOWHERE)
 
     def key_of(self, value: object, *, ordered: bool) -> int | None:

@@ -66,23 +66,23 @@ class EncodingState:
         """One state for a whole one and those that follow it; raises DataError where they do not."""
         parts = list(states)
         if not parts or parts[0].first_string:
-            raise DataError("the saved encoding is incomplete: its first part is missing")
+            raise DataError("The saved encoding is incomplete: its first part is missing.")
         last = parts[-1].facts
         labels = np.empty(max(_end(part, "label") for part in parts), dtype=np.int64)
         strings, labelled = 0, 0
         for part in parts:
             if part.facts.get("version") != VERSION:
                 raise DataError(
-                    f"the saved encoding has version {part.facts.get('version')!r}, not {VERSION}",
+                    f"The saved encoding has version {part.facts.get('version')!r}, not {VERSION}.",
                     value=part.facts.get("version"),
                     expected=VERSION,
                 )
             if part.first_string != strings or part.first_label not in (0, labelled):
-                raise DataError("the saved encoding is incomplete: restore it from all parts, in their order")
+                raise DataError("The saved encoding is incomplete: restore it from all parts, in their order.")
             strings, labelled = _end(part, "string"), _end(part, "label")
             labels[part.first_label : labelled] = numbers(_whole(part.labels, pa.int64()))
             if (strings, labelled) != (part.facts["known"], part.facts["labelled"]):
-                raise DataError("the saved encoding is incomplete")
+                raise DataError("The saved encoding is incomplete.")
         entries = [_whole(part.strings, pa.large_binary()) for part in parts]
         return cls(
             entries[0] if len(entries) == 1 else pa.concat_arrays(entries),
@@ -118,5 +118,5 @@ def _whole(array: pa.Array | pa.ChunkedArray, kind: pa.DataType) -> pa.Array:
     """One array of a type, without null."""
     found = combined(array) if isinstance(array, pa.ChunkedArray) else array
     if found.null_count:
-        raise DataError("the saved encoding is damaged: it has nulls")
+        raise DataError("The saved encoding is damaged: it has nulls.")
     return found if found.type == kind else found.cast(kind)

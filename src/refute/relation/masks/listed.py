@@ -63,7 +63,7 @@ def check_listed(listed: InTable, own: dict[str, ColumnType], others: dict[str, 
             hint = "Values of that type cannot be compared."
         if hint is not None:
             raise SchemaError(
-                f"cannot compare {mine} with {given} of {listed.path}. {hint}",
+                f"Cannot compare {mine} with {given} of {listed.path}. {hint}",
                 columns=(name, column),
                 path=listed.path,
             )

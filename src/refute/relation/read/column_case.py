@@ -28,7 +28,7 @@ def other_spelling(name: str, file: str, other: str, other_file: str) -> DataErr
     else:
         where = f"{file!r} has {name!r} and {other_file!r} has {other!r}"
     return DataError(
-        f"columns differ only by case: {where}; spell a column the same way everywhere, or rename one",
+        f"Columns differ only by case: {where}. Spell a column the same way everywhere, or rename one.",
         columns=(name, other),
         path=file,
     )

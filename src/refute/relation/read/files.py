@@ -85,7 +85,7 @@ def _check_name(file: Path) -> None:
     try:
         str(file).encode()
     except UnicodeEncodeError as error:
-        raise DataError(f"the file name {str(file)!r} is not UTF-8; rename the file", path=str(file)) from error
+        raise DataError(f"The file name {str(file)!r} is not UTF-8. Rename the file.", path=str(file)) from error
 
 
 def _below(folder: Path) -> list[Path]:

@@ -65,13 +65,13 @@ def common_format(files: Iterable[str], where: str) -> FileFormat:
     for file in files:
         kind = format_of(file)
         if kind is None:
-            raise DataError(f"cannot tell the format of {file!r} from its name. {HINT}", path=file)
+            raise DataError(f"Cannot tell the format of {file!r} from its name. {HINT}", path=file)
         found.setdefault(kind, file)
     if len(found) > 1:
         (first, one), (second, other) = list(found.items())[:2]
         raise DataError(
             f"{where!r} mixes formats: {one!r} is {first.value}, {other!r} is {second.value}. "
-            "Name the files of one format, with a glob such as '*.csv'",
+            "Name the files of one format, with a glob such as '*.csv'.",
             path=where,
             paths=(one, other),
         )

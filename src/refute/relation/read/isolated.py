@@ -42,5 +42,5 @@ def read_orc(file: Path) -> pa.Table:
         said.seek(0)
         words = said.read().decode("utf-8", errors="replace").strip() or "there is no more to say"
     if child.returncode < 0:
-        raise unreadable(str(file), "the file is damaged (Arrow's reader of ORC crashed on it)")
+        raise unreadable(str(file), "The file is damaged (Arrow's reader of ORC crashed on it).")
     raise pa.ArrowInvalid(words.splitlines()[-1])

@@ -46,7 +46,7 @@ def _inferred(file: Path) -> pa.Table:
         if dates:
             table = _parsed(text, pa.schema(dates)).select(table.column_names)
         if table.num_rows != text.objects:
-            raise unreadable(str(file), f"a line holds more than one object; {ONE_A_LINE}")
+            raise unreadable(str(file), f"A line holds more than one object. {ONE_A_LINE}")
     rounded = [field.name for field in table.schema if pa.types.is_floating(field.type)]
     return _with_whole_numbers(table, text, file, rounded) if rounded and text.has_long_numbers else table
 
@@ -71,7 +71,7 @@ def _require_alike(text: JsonText, file: Path) -> None:
             kind = _kind(value)
             before, first = known.setdefault(name, (kind, number))
             if before != kind:
-                reason = f"in line {number:,}, column {name!r} is {kind}, where line {first:,} has {before}"
+                reason = f"In line {number:,}, column {name!r} is {kind}, where line {first:,} has {before}."
                 raise unreadable(str(file), reason, line=number)
 
 
@@ -126,7 +126,7 @@ def _row(line: bytes, number: int, file: Path, whole: Any = str) -> dict[str, An
     try:
         row = json.loads(line, parse_int=whole, parse_float=other, parse_constant=other)
     except json.JSONDecodeError as error:
-        raise unreadable(str(file), f"line {number:,} is not JSON: {not_json(error)}", line=number) from error
+        raise unreadable(str(file), f"Line {number:,} is not JSON: {not_json(error)}", line=number) from error
     assert isinstance(row, dict)  # as it begins with a brace
     return row
 
@@ -137,8 +137,8 @@ def _cell(value: Any, name: str, file: Path) -> str | None:
     if value is None or isinstance(value, str):
         return value
     raise DataError(
-        f"column {name!r} of {str(file)!r} has nested values, which cannot be read with a schema in this process; "
-        "leave it out, or read the file with Spark",
+        f"Column {name!r} of {str(file)!r} has nested values, which cannot be read with a schema in this process. "
+        "Leave it out, or read the file with Spark.",
         column=name,
         path=str(file),
     )

@@ -16,7 +16,7 @@ from refute.faults import unreadable
 
 MOST_LEVELS = 500  # of nesting: Arrow's parser calls itself for each, and dies where its stack ends
 LONG_NUMBER = 16  # digits from which on a float may not hold a whole number
-ONE_A_LINE = "a JSON file holds one object per line"
+ONE_A_LINE = "A JSON file holds one object per line."
 _PIECE = 16 << 20  # bytes that are looked at together
 _LARGEST_BLOCK = 2**31 - 2
 _BLANK = b" \t\r\n"
@@ -50,7 +50,7 @@ class JsonText:
             long_numbers = long_numbers or _has_long_number(array)
             number += len(starts)
         if longest > _LARGEST_BLOCK:
-            raise unreadable(str(file), "it has a line of more than 2 GB")
+            raise unreadable(str(file), "It has a line of more than 2 GB.")
         return cls(data, longest, objects, long_numbers)
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
@@ -77,7 +77,7 @@ def _check_objects(piece: bytes, array: NDArray[np.uint8], starts: NDArray[np.in
         line = piece[starts[place] : starts[place + 1] if place + 1 < len(starts) else len(piece)].strip(_BLANK)
         if line and not line.startswith(b"{"):
             raise unreadable(
-                str(file), f"line {number + place:,} is not a JSON object; {ONE_A_LINE}", line=number + int(place)
+                str(file), f"Line {number + place:,} is not a JSON object. {ONE_A_LINE}", line=number + int(place)
             )
         blank += not line
     return len(starts) - blank
@@ -91,7 +91,7 @@ def _check_depth(piece: bytes, array: NDArray[np.uint8], starts: NDArray[np.int6
         if _depth(line) > MOST_LEVELS:
             raise unreadable(
                 str(file),
-                f"line {number + place:,} nests values more than {MOST_LEVELS} levels deep",
+                f"Line {number + place:,} nests values more than {MOST_LEVELS} levels deep.",
                 line=number + int(place),
             )
 

@@ -27,7 +27,7 @@ _INSTANT = rf"\A{DAY}[ T]{TIME}(?:Z|[+-](?:0[0-9]|1[0-7]):[0-5][0-9])\z"
 _FIELD = re.compile(r"(?:`(?:[^`]|``)*`|\([^()]*\)|<.*>|[^,`(<])+")
 _NAME_AND_TYPE = re.compile(r"\s*(?:`((?:[^`]|``)+)`|([^\s`:]+))\s*[\s:]\s*(.*?)\s*", re.DOTALL)
 _DECIMAL = re.compile(r"(?:decimal|dec|numeric)(?:\(\s*([0-9]+)\s*(?:,\s*([0-9]+)\s*)?\))?")
-_LIKE = 'write it like "id bigint, name string"'
+_LIKE = 'Write it like "id bigint, name string".'
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class CellType:
         if found is None:
             known = [*_BY_NAME, "decimal(p,s)"]
             raise OptionError(
-                f"{text.strip()!r} is not a type for the column {column!r}; types are {', '.join(known)}."
+                f"{text.strip()!r} is not a type for the column {column!r}. Types are {', '.join(known)}."
                 f"{did_you_mean(word, [*known, *_OTHER_NAMES])}",
                 option="schema",
                 column=column,
@@ -100,9 +100,9 @@ class CellType:
     def misfit(self, cell: str, column: str, where: str) -> DataError:
         """The error for a cell that is not a value of the type."""
         shown = cell if len(cell) <= 80 else cell[:80] + "..."
-        hint = "; one without an offset such as +01:00 is a timestamp_ntz" if self.name == "timestamp" else ""
+        hint = " One without an offset such as +01:00 is a timestamp_ntz." if self.name == "timestamp" else ""
         return DataError(
-            f"column {column!r} of {where!r} has a cell {shown!r}, which is not a valid {self.name}{hint}",
+            f"Column {column!r} of {where!r} has a cell {shown!r}, which is not a valid {self.name}.{hint}",
             column=column,
             path=where,
             value=cell,
@@ -124,7 +124,7 @@ class Schema:
         if given is None:
             if not header:
                 raise OptionError(
-                    f"a file without a header needs a schema that names its columns; {_LIKE}", option="schema"
+                    f"A file without a header needs a schema that names its columns. {_LIKE}", option="schema"
                 )
             return None
         if isinstance(given, Schema):
@@ -132,10 +132,10 @@ class Schema:
         types: dict[str, CellType] = {}
         for name, kind in _fields(given):
             if name in types:
-                raise OptionError(f"the schema has more than one column {name!r}", option="schema", column=name)
+                raise OptionError(f"The schema has more than one column {name!r}.", option="schema", column=name)
             types[name] = CellType.of(kind, name)
         if not types:
-            raise OptionError(f"the schema has no columns; {_LIKE}", option="schema")
+            raise OptionError(f"The schema has no columns. {_LIKE}", option="schema")
         return cls(types, header)
 
     @property
@@ -148,9 +148,9 @@ class Schema:
         names = dict.fromkeys(known)
         for name in self.types:
             if name not in names:
-                there = f"its columns are {listed(list(names))}" if names else "it has no columns"
+                there = f"Its columns are {listed(list(names))}." if names else "It has no columns."
                 raise DataError(
-                    f"the schema has a column {name!r}, which {where!r} lacks: {there}.{did_you_mean(name, names)}",
+                    f"The schema has a column {name!r}, which {where!r} lacks. {there}{did_you_mean(name, names)}",
                     column=name,
                     known=tuple(names),
                     path=where,
@@ -184,7 +184,7 @@ def schema_like(wanted: pa.Schema) -> Schema | None:
 def types_of_their_own(format_name: str, path: str) -> OptionError:
     """The error for a schema beside files that have one."""
     return OptionError(
-        f"{path!r} is {format_name}, which has its own schema; leave out schema= and header=",
+        f"{path!r} is {format_name}, which has its own schema. Leave out schema= and header=.",
         path=path,
         type=format_name,
     )
@@ -192,7 +192,7 @@ def types_of_their_own(format_name: str, path: str) -> OptionError:
 
 def without_header(path: str) -> OptionError:
     """The error for the option of a format that has no header."""
-    return OptionError(f"{path!r} is not CSV: header=False applies to CSV files only", path=path, option="header")
+    return OptionError(f"{path!r} is not CSV: header=False applies to CSV files only.", path=path, option="header")
 
 
 def _fields(given: Any) -> Sequence[tuple[str, str]]:
@@ -205,14 +205,14 @@ def _fields(given: Any) -> Sequence[tuple[str, str]]:
         pairs = [(field.name, field.dataType.simpleString()) for field in given.fields]
     else:
         raise OptionError(
-            f"a schema must be a text, a mapping or a StructType, not a {type(given).__name__}; {_LIKE}",
+            f"A schema must be a text, a mapping or a StructType, not a {type(given).__name__}. {_LIKE}",
             option="schema",
             type=type(given).__name__,
         )
     for name, kind in pairs:
         if not isinstance(name, str) or not isinstance(kind, str):
             raise OptionError(
-                f"a schema maps column names to type names, not {name!r} to {kind!r}", option="schema", column=name
+                f"A schema maps column names to type names, not {name!r} to {kind!r}.", option="schema", column=name
             )
     return pairs
 
@@ -225,7 +225,7 @@ def _parts(text: str) -> list[str]:
         end = found.end() if found else start
         if end < len(text) and text[end] != ",":
             raise OptionError(
-                f"cannot read the schema from {text[end:]!r} on; {_LIKE}", option="schema", text=text[end:]
+                f"Cannot read the schema from {text[end:]!r} on. {_LIKE}", option="schema", text=text[end:]
             )
         parts.append(text[start:end])
         start = end + 1
@@ -236,7 +236,7 @@ def _field(part: str) -> tuple[str, str]:
     found = _NAME_AND_TYPE.fullmatch(part)
     if found is None or not found.group(3):
         raise OptionError(
-            f"{part.strip()!r} in the schema is not a column with its type; {_LIKE}", option="schema", text=part.strip()
+            f"{part.strip()!r} in the schema is not a column with its type. {_LIKE}", option="schema", text=part.strip()
         )
     quoted, plain, kind = found.groups()
     return quoted.replace("``", "`") if quoted else plain, kind
@@ -246,7 +246,7 @@ def _decimal(precision: int, scale: int, text: str, column: str) -> CellType:
     if not 1 <= precision <= 38 or scale > precision:
         raise OptionError(
             f"{text.strip()!r} is not a type for the column {column!r}: a decimal has 1 to 38 digits, and no more "
-            "after the point than in all",
+            "after the point than in all.",
             option="schema",
             column=column,
             type=text.strip(),

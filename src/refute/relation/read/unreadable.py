@@ -29,7 +29,7 @@ def reading(file: Path) -> Iterator[None]:
     except UnicodeDecodeError as error:
         raise not_utf8(str(file)) from error
     except UnicodeEncodeError as error:  # half a character, which JSON can spell
-        raise unreadable(str(file), f"it holds text that is not Unicode ({error.reason})") from error
+        raise unreadable(str(file), f"It holds text that is not Unicode ({error.reason}).") from error
     except (pa.ArrowException, OSError, csv.Error) as error:
         reason = short(str(error))
         quoted = () if isinstance(error, OSError) or _OF_NO_CELL.match(reason) else [reason]

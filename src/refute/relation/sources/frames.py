@@ -68,11 +68,11 @@ class FrameSource(ABC):
                 found = self._typed(position)
         except UnicodeEncodeError as error:
             raise SchemaError(
-                f"column {name!r} holds text that is not Unicode: {error.object!r}", column=name
+                f"Column {name!r} holds text that is not Unicode: {error.object!r}.", column=name
             ) from error
         except (pa.ArrowException, TypeError, OverflowError) as error:
             raise SchemaError(
-                f"column {name!r} ({self._kind(position)}) cannot be compared; {READABLE}", column=name
+                f"Column {name!r} ({self._kind(position)}) cannot be compared. {READABLE}", column=name
             ) from error
         return found if isinstance(found, pa.ChunkedArray) else pa.chunked_array([found])
 

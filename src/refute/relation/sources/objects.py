@@ -53,18 +53,18 @@ def column_of_objects(objects: Sequence[object], name: str) -> pa.Array | pa.Chu
     try:
         found = None if convert is None else convert(objects)
     except UnicodeEncodeError as error:
-        raise SchemaError(f"column {name!r} holds text that is not Unicode: {error.object!r}", column=name) from error
+        raise SchemaError(f"Column {name!r} holds text that is not Unicode: {error.object!r}.", column=name) from error
     if found is None and families == {Family.UNSUPPORTED}:
         found = _unreadable(objects)
         if found is None:
             raise SchemaError(
-                f"column {name!r} holds {_described(objects)} objects, which cannot be compared; {READABLE}",
+                f"Column {name!r} holds {_described(objects)} objects, which cannot be compared. {READABLE}",
                 column=name,
             )
     if found is None:
         raise SchemaError(
-            f"column {name!r} has no single type that holds all its values exactly: they are {_described(objects)}. "
-            "Convert them to one type",
+            f"Column {name!r} has no single type that holds all its values exactly: they are {_described(objects)}. "
+            "Convert them to one type.",
             column=name,
         )
     return found

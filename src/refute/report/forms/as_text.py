@@ -47,7 +47,7 @@ def lines(report: Report, shown: int | None = None, suspects: Suspects | None = 
     if suspects is not None and suspects.count:
         yield from map(line, rendered_suspects(suspects, FIRST_SUSPECTS).split("\n"))
     elif suspects is None and report.has_suspects:
-        yield line(f"Suspects: {NOT_LOOKED_FOR}")
+        yield line(NOT_LOOKED_FOR)
     exhibits = report.exhibits(shown)
     width = max((len(result.state.value) for result in report), default=0) + 1
     for result in report.failing_first:
@@ -61,8 +61,8 @@ def lines(report: Report, shown: int | None = None, suspects: Suspects | None = 
     proposed = sum(result.is_proposed for result in report)
     if proposed:
         be, them = ("is", "it") if proposed == 1 else ("are", "them")
-        said = f"{plural(proposed, 'rule')} {be} only proposed, and can only warn; "
-        yield line((f"{said}delete `status: proposed` to accept {them}", Tone.FAINT))
+        said = f"{plural(proposed, 'rule')} {be} only proposed, and can only warn. "
+        yield line((f"{said}Delete `status: proposed` to accept {them}.", Tone.FAINT))
 
 
 def summary(report: Report) -> Line:
@@ -86,7 +86,7 @@ def _details(result: RuleResult, exhibits: Exhibits, shown: int | None) -> Itera
     if finding.skipped_nulls:
         yield line(f"{plural(finding.skipped_nulls, 'row')} skipped because of nulls")
     if compared is not None and compared.changed:
-        yield line("the rule differs from the one in the baseline, so all its violations are new")
+        yield line("The rule differs from the one in the baseline, so all its violations are new.")
     if compared is not None and compared.healed:
         yield line((f"healed since the baseline: {some_of(compared.healed, _NAMED, _cell)}", Tone.GOOD))
     if compared is not None and compared.new and not compared.changed:

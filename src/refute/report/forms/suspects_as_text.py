@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 SHOWN = 20
 _CELL = 80  # characters of a value; its file has the whole of it
 NOT_LOOKED_FOR = (
-    "not searched for by default, as that may take longer than the check; --suspects F or report.suspects finds them"
+    "Suspects are not searched for by default, as that may take longer than the check. "
+    "--suspects F or report.suspects finds them."
 )
 
 
@@ -30,7 +31,7 @@ def _lines(suspects: Suspects, shown: int) -> Iterator[str]:
     yield f"Suspects: {suspects.summary}"
     for name, share in suspects.shares.items():
         if share:
-            yield f"      {in_one_line(name)} blames {percent(share)} of all rows"
+            yield f"      {in_one_line(name)} blames {percent(share)} of all rows."
     for note in suspects.notes:
         yield f"      {in_one_line(note)}"
     for line in suspects.first(shown):

@@ -67,8 +67,8 @@ class OtherTables:
             mine, given = _side(own, other), _side(other, own)
             if mine is None or given is None:
                 raise SchemaError(
-                    f"Spark cannot compare {own.arrow_type} with {other} of {listed.path} exactly; cast one of them to "
-                    "the type of the other",
+                    f"Spark cannot compare {own.arrow_type} with {other} of {listed.path} exactly. Cast one of them to "
+                    "the type of the other.",
                     column=key,
                     path=listed.path,
                 )
@@ -103,7 +103,7 @@ def refuse_references(rules: Sequence[Rule]) -> None:
     for rule in rules:
         if reads_another(rule):
             raise EngineError(
-                f"rule {rule.name!r} refers to another table, and suspects of such rules are found in process "
-                "only (engine='local'); on Spark, list its violations instead: every row in them is to blame",
+                f"Rule {rule.name!r} refers to another table, and suspects of such rules are found in process "
+                "only (engine='local'). On Spark, list its violations instead: every row in them is to blame.",
                 rule=rule.name,
             )

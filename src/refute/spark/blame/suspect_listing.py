@@ -92,7 +92,7 @@ class SparkSuspects:
         frame, exact = engine.gathering.sent(names)
         found = DecidedSuspects.of(frame, tuple(rules), exact)
         engine.source.learn_rows(found.n_rows)
-        notes = ["found by one task, from which only suspects came"]
+        notes = ["The suspects were found by one task, and only they came to this process."]
         return cls(engine, found, np.arange(len(found.ids)), found.ids, notes)
 
     @classmethod
@@ -123,7 +123,7 @@ class SparkSuspects:
     ) -> SparkSuspects:
         """The suspects from rows that stand for all others, which come here."""
         rows = alike.fetched()
-        notes = [f"{len(rows.times):,} rows came to this process, which stand for all {int(rows.times.sum()):,}"]
+        notes = [f"{len(rows.times):,} rows came to this process; they stand for all {int(rows.times.sum()):,}."]
         if apart or _blanks_cells(rules):
             finding, ids = SparkNaming(alike, rules).finding(rows.blame(), rows.ids, int(rows.times.sum()))
             return cls(engine, finding, np.arange(len(ids)), ids, notes)
@@ -140,12 +140,12 @@ class SparkSuspects:
     ) -> SparkSuspects:
         """The suspects that are found where the rows are."""
         engine.source.learn_rows(voted.n_rows)
-        notes = [f"found {where}, from which only suspects came"]
+        notes = [f"The suspects were found {where}, and only they came to this process."]
         rounded = [name for name, would_be_exact in voted.in_rounds.items() if would_be_exact]
         if rounded:
             notes.append(
-                f"groups of {', '.join(rounded)} are too large for one task and went by rounds of partner counts: the "
-                "suspects may be more than must go"
+                f"Groups of {', '.join(rounded)} are too large for one task. Their suspects were found by rounds of "
+                "partner counts, and may be more than necessary."
             )
         finding, ids = SparkNaming(alike, rules).finding(voted.blame, voted.ids, voted.n_rows)
         return cls(engine, finding, np.arange(len(ids)), ids, notes)

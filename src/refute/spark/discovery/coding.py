@@ -89,7 +89,7 @@ def _hashing(table: SparkTable, components: list[list[str]]) -> tuple[int, dict[
         dictionaries = _dictionaries(table, few, seed)
         if dictionaries is not None and _is_injective(table, many, seed):
             return seed, dictionaries
-    raise EngineError("strings of the table share hash values under every seed tried; leave out a string column")
+    raise EngineError("Strings of the table share hash values under every seed tried. Leave out a string column.")
 
 
 def _is_injective(table: SparkTable, components: list[list[str]], seed: int) -> bool:

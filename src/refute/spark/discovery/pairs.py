@@ -195,8 +195,8 @@ class SparkPairs:
         """The coded table in this process; raises OptionError where it is too large."""
         if self.n_rows > self._sizes.here_rows:
             raise OptionError(
-                f"this needs all rows in this process, and a table of {self.n_rows:,} rows is too large for that; "
-                "measure by g1, use method='guided', or select fewer rows",
+                f"This needs all rows in this process, and a table of {self.n_rows:,} rows is too large for that. "
+                "Use measure='g1' or method='guided', or select fewer rows.",
                 count=self.n_rows,
             )
         return Relation.of(pa.concat_tables(self._blocks.drawn(1.0, 0)).combine_chunks()), self._coded

@@ -68,8 +68,8 @@ def discover_on_spark(
                 return search(LocalTable(here), options, kinds, tuning=tuning)
             if options.method is SearchMethod.HYDRA:
                 raise OptionError(
-                    f"method 'hydra' needs all rows in this process, and {source.name} is too large for that; "
-                    "use 'guided' or 'tiles'",
+                    f"Method 'hydra' needs all rows in this process, and {source.name} is too large for that. "
+                    "Use 'guided' or 'tiles'.",
                     option="method",
                     value="hydra",
                     table=source.name,

@@ -16,8 +16,8 @@ from refute.faults import all_of
 
 NEEDED = ("refute", "lark", "numba", "numpy", "pyarrow", "ruamel.yaml")  # packages that Python workers import
 REMEDY = (
-    "install refute[spark] there for Python {python}, or name a Python that has it with PYSPARK_PYTHON or "
-    "--conf spark.pyspark.python=PATH (docs/cluster.md says how)"
+    "Install refute[spark] there for Python {python}, or name a Python that has it with PYSPARK_PYTHON or "
+    "--conf spark.pyspark.python=PATH (docs/cluster.md says how)."
 )
 _TASKS = 16  # enough that each of a few executors gets one
 
@@ -58,12 +58,12 @@ def sentence(workers: Sequence[Worker]) -> str | None:
     ours = _worker(_look(("refute",))(0)).packages["refute"]
     lacking = sorted(workers, key=lambda worker: (-len(worker.missing), worker.host, worker.python))
     for worker in lacking:
-        where = f"the Python of Spark's executors ({worker.python}, version {worker.version}, on {worker.host})"
+        where = f"The Python of Spark's executors ({worker.python}, version {worker.version}, on {worker.host})"
         if worker.missing:
-            return f"{where} lacks {all_of(worker.missing)}; {remedy()}"
+            return f"{where} lacks {all_of(worker.missing)}. {remedy()}"
         theirs = worker.packages["refute"]
         if theirs != ours:
-            return f"{where} has refute {theirs}, and this process has {ours}; install the same version on both sides"
+            return f"{where} has refute {theirs}, and this process has {ours}. Install the same version on both sides."
     return None
 
 

@@ -13,7 +13,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.logger import PySparkLogger
 
-from refute.errors import FACTS_NOTE, DataError, EngineError, RefuteError, SchemaError
+from refute.errors import FACTS_NOTE, DataError, EngineError, RefuteError, SchemaError, ended
 from refute.faults import (
     missing_file,
     missing_table,
@@ -30,7 +30,7 @@ from refute.spark.session.warning import calm
 # A user may meet this text in an error of Spark, long after Refute has made the DataFrame that raises it.
 LAYOUT_CHANGED = (
     "refute: Spark has split the input differently than when row positions were determined (the cluster or a setting "
-    "changed); get this DataFrame from Refute again, or name the columns that identify a row: key=[...]"
+    "changed). Get this DataFrame from Refute again, or name the columns that identify a row: key=[...]."
 )
 
 
@@ -64,7 +64,7 @@ def explained(error: Exception, what: str | None = None) -> RefuteError:
         if found:
             return build(found, text, what)
     gist = _gist(text)
-    return EngineError(f"Spark failed{_on(what)}: {gist}", table=what, reason=gist, quoted=quotation(gist))
+    return EngineError(f"Spark failed{_on(what)}: {ended(gist)}", table=what, reason=gist, quoted=quotation(gist))
 
 
 @contextlib.contextmanager
@@ -109,10 +109,10 @@ def _gist(text: str) -> str:
     causes = [line.removeprefix("Caused by:").strip() for line in lines if line.startswith("Caused by:")]
     java = [line.removeprefix(": ") for line in lines if line.startswith(": ")]
     raised = re.findall(r"^Traceback \(most recent call last\):\n(?:[ \t].*\n)+(\S.*)", text, re.MULTILINE)
-    first = (raised[-1:] or causes[-1:] or java or lines or ["no reason was given"])[0]
+    first = (raised[-1:] or causes[-1:] or java or lines or ["No reason was given."])[0]
     unknown_host = re.search(r"UnknownHostException: (\S+)", first)
     if unknown_host:
-        return f"there is no host {unknown_host.group(1)!r}"
+        return f"There is no host {unknown_host.group(1)!r}."
     first = re.sub(r"^\(?[\w.$]+(Exception|Error)\)?:? ", "", first)
     first = re.sub(r"^\[[A-Z_.0-9]+\] ", "", first)
     return short(re.sub(r"\s*SQLSTATE: \w+.*$", "", first))
@@ -125,8 +125,8 @@ def _missing_path(found: re.Match[str], text: str, what: str | None) -> RefuteEr
 def _header(found: re.Match[str], text: str, what: str | None) -> RefuteError:
     names, expected = (tuple(part.strip().split(", ")) for part in found.groups())
     return DataError(
-        f"the columns of {_file(text, what)} ({', '.join(names)}) are not those of the other files or of the given "
-        f"schema ({', '.join(expected)})",
+        f"The columns of {_file(text, what)} ({', '.join(names)}) are not those of the other files or of the given "
+        f"schema ({', '.join(expected)}).",
         path=_path(text, what),
         columns=names,
         expected=expected,
@@ -148,7 +148,7 @@ def _malformed_cells(found: re.Match[str], text: str, what: str | None) -> Refut
 
 def _malformed(found: re.Match[str], text: str, what: str | None) -> RefuteError:
     reason = _gist(text)
-    message = f"{_file(text, what)} has a row that does not fit its format or schema: {reason}"
+    message = f"A row of {_file(text, what)} does not fit its format or schema: {ended(reason)}"
     return DataError(message, path=_path(text, what), reason=reason, quoted=quotation(reason))
 
 
@@ -175,24 +175,24 @@ def _table(found: re.Match[str], text: str, what: str | None) -> RefuteError:
 def _same_name(found: re.Match[str], text: str, what: str | None) -> RefuteError:
     where = "the DataFrame" if what is None else repr(what)
     return DataError(
-        f"{where} has two columns {found.group(1)!r}, or two that differ only by case, which Spark cannot distinguish; "
-        "rename one of them",
+        f"Spark cannot distinguish columns {found.group(1)!r} of {where}, which may differ by case. Rename one of "
+        "them.",
         column=found.group(1),
     )
 
 
 def _times(found: re.Match[str], text: str, what: str | None) -> RefuteError:
     return SchemaError(
-        f"a column{_of(what)} has Spark's type TIME, which this session has switched off; set "
-        "spark.sql.timeType.enabled to true, or leave the column out",
+        f"A column{_of(what)} has Spark's type TIME, which this session has switched off. Set "
+        "spark.sql.timeType.enabled to true, or leave the column out.",
         table=what,
     )
 
 
 def _no_such_type(found: re.Match[str], text: str, what: str | None) -> RefuteError:
     return DataError(
-        f"Spark has no type for a column of {_file(text, what)} ({found.group(1)}); write it in another type, or use "
-        "engine='local'",
+        f"Spark has no type for a column of {_file(text, what)} ({found.group(1)}). Write it in another type, or use "
+        "engine='local'.",
         path=_path(text, what),
         type=found.group(1),
     )
@@ -203,53 +203,55 @@ def _scheme(found: re.Match[str], text: str, what: str | None) -> RefuteError:
     scheme = scheme or (urlsplit(what).scheme if what is not None else "") or "such"
     why = f" (it lacks the class {lacking})" if lacking else ""
     return DataError(
-        f"Spark has no file system for {scheme}:// addresses{why}; add one, as with --conf spark.jars.packages=..., "
-        "or name another place",
+        f"Spark has no file system for {scheme}:// addresses{why}. Add one, as with --conf spark.jars.packages=..., "
+        "or name another place.",
         address=what,
     )
 
 
 def _memory(found: re.Match[str], text: str, what: str | None) -> RefuteError:
     return EngineError(
-        f"Spark ran out of memory{_on(what)}; give its executors more (spark.executor.memory, or spark.driver.memory "
-        "where it runs locally), or split the data into more tasks (spark.sql.shuffle.partitions)",
+        f"Spark ran out of memory{_on(what)}. Give its executors more (spark.executor.memory, or spark.driver.memory "
+        "where it runs locally), or split the data into more tasks (spark.sql.shuffle.partitions).",
         table=what,
     )
 
 
 def _lost(found: re.Match[str], text: str, what: str | None) -> RefuteError:
-    return EngineError(f"lost the connection to Spark{_on(what)}: {_gist(text)}", table=what, reason=_gist(text))
+    return EngineError(f"Lost the connection to Spark{_on(what)}: {ended(_gist(text))}", table=what, reason=_gist(text))
 
 
 def _layout(found: re.Match[str], text: str, what: str | None) -> RefuteError:
     return LayoutChangedError(
         f"Spark has split the input{_of(what)} differently than before (the cluster or a setting changed), so row "
-        "positions are no longer valid; run again, or give a key",
+        "positions are no longer valid. Run again, or give a key.",
         table=what,
     )
 
 
 def _lost_rows(found: re.Match[str], text: str, what: str | None) -> RefuteError:
-    return LayoutChangedError(f"Spark lost an executor that held rows{_of(what)}; run again, or give a key", table=what)
+    return LayoutChangedError(
+        f"Spark lost an executor that held rows{_of(what)}. Run again, or give a key.", table=what
+    )
 
 
 def _cancelled(found: re.Match[str], text: str, what: str | None) -> RefuteError:
     group = re.search(r"part of cancelled job group (.+?) SQLSTATE", text)
     with_group = f", with the job group {group.group(1)!r}" if group else ""
-    return JobsCancelledError(f"the Spark jobs{_on(what)} were cancelled{with_group}", table=what)
+    return JobsCancelledError(f"The Spark jobs{_on(what)} were cancelled{with_group}.", table=what)
 
 
 def _import(found: re.Match[str], text: str, what: str | None) -> RefuteError:
     lacking = found_wanting()
     if lacking is None:
-        lacking = f"a Python worker of Spark failed to import what it needs ({short(found.group(0))}); {remedy()}"
+        lacking = f"A Python worker of Spark failed to import what it needs ({short(found.group(0))}). {remedy()}"
     return EngineError(lacking, reason=found.group(0))
 
 
 def _python_version(found: re.Match[str], text: str, what: str | None) -> RefuteError:
     theirs, ours = found.groups()
     return EngineError(
-        f"Spark's executors run Python {theirs} and this process {ours}: both need the same minor version; {remedy()}",
+        f"Spark's executors run Python {theirs} and this process {ours}: both need the same minor version. {remedy()}",
         value=theirs,
         expected=ours,
     )
@@ -257,7 +259,7 @@ def _python_version(found: re.Match[str], text: str, what: str | None) -> Refute
 
 def _no_program(found: re.Match[str], text: str, what: str | None) -> RefuteError:
     return EngineError(
-        f"Spark's executors cannot run {found.group(1)!r}, which is set as their Python ({found.group(2).strip()}); "
+        f"Spark's executors cannot run {found.group(1)!r}, which is set as their Python ({found.group(2).strip()}). "
         f"{remedy()}",
         path=found.group(1),
         reason=found.group(2).strip(),

@@ -65,8 +65,8 @@ def find_java(environment: Mapping[str, str] = os.environ) -> Java:
             return Java(executable, version)
         too_old = too_old or f" ({executable} is Java {version})"
     raise EngineError(
-        f"Spark needs Java {OLDEST} or newer, and none was found{too_old}: "
-        "install a JDK, or run `pip install 'refute[spark]'`, which brings one along",
+        f"Spark needs Java {OLDEST} or newer, and none was found{too_old}. "
+        "Install a JDK, or run `pip install 'refute[spark]'`, which brings one along.",
         expected=OLDEST,
     )
 

@@ -98,7 +98,7 @@ class JobCrew:
 
         def asked() -> T:
             if any(event.is_set() for event in self._around.stopped):
-                raise _NotBegunError("the Spark jobs were cancelled")
+                raise _NotBegunError("The Spark jobs were cancelled.")
             _AROUND.set(self._around)
             self._tag.put()
             _describe(self._session, self._around.description, what)
@@ -204,7 +204,7 @@ def _description(session: SparkSession) -> str | None:
     try:
         return session.sparkContext.getLocalProperty("spark.job.description")
     except AttributeError as error:  # all that PySpark says of a context without a JVM
-        message = "the Spark session of this table was stopped; open the table again in another one"
+        message = "The Spark session of this table was stopped. Open the table again in another one."
         raise EngineError(message, reason=str(error)) from error
 
 

@@ -15,7 +15,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from refute.errors import EngineError, OptionError
+from refute.errors import EngineError, OptionError, ended
 from refute.runtime.memory import memory_for_spark
 from refute.spark.session.archive import ClassArchive
 from refute.spark.session.java import Java, find_java
@@ -74,7 +74,7 @@ def _found(
     if master is None and remote is None:
         running = running_session()
         if running is not None:
-            adjust(running, settings, "the running Spark session")
+            adjust(running, settings, "The running Spark session")
             return running
         if "PYSPARK_GATEWAY_PORT" in os.environ:
             return _submitted(settings)
@@ -90,13 +90,13 @@ def _submitted(settings: Mapping[str, str]) -> SparkSession:
     """The session of a program that spark-submit has started: its command line says where Spark runs."""
     for name in OF_THE_DRIVERS_JAVA:
         if name in settings:
-            raise OptionError(f"the driver has already started without {name!r}; pass it to spark-submit", option=name)
+            raise OptionError(f"The driver has already started without {name!r}. Pass it to spark-submit.", option=name)
     with calm():
         try:
             return SparkSession.builder.config(map=dict(settings)).getOrCreate()
         except (Py4JError, PySparkException, RuntimeError) as error:
             raise EngineError(
-                f"Spark did not start within spark-submit: {_sentence(error)}", reason=_sentence(error)
+                f"Spark did not start within spark-submit: {ended(_sentence(error))}", reason=_sentence(error)
             ) from error
 
 
@@ -112,7 +112,7 @@ def start(
     """A new session whose driver runs in this Java with these options; `settings` are Spark's own."""
     if not re.match(r"local(-cluster)?(\[[^\]]+\])?$|yarn$|(spark|k8s)://.", master):
         raise EngineError(
-            f"{master!r} is not a Spark master; masters are local[N], spark://host:port, k8s://host:port and yarn",
+            f"{master!r} is not a Spark master. Masters are local[N], spark://host:port, k8s://host:port and yarn.",
             address=master,
         )
     for host, port in _addresses(master, "spark", 7077):
@@ -146,7 +146,7 @@ def start(
             return builder.getOrCreate()
         except (Py4JError, PySparkException, RuntimeError) as error:
             raise EngineError(
-                f"Spark did not start with master {master!r}: {_sentence(error)}",
+                f"Spark did not start with master {master!r}: {ended(_sentence(error))}",
                 address=master,
                 reason=_sentence(error),
             ) from error
@@ -155,7 +155,7 @@ def start(
 def _connect(remote: str) -> SparkSession:
     if not remote.startswith("sc://"):
         raise EngineError(
-            f"{remote!r} is not the address of a Spark Connect server; write it as sc://host:port", address=remote
+            f"{remote!r} is not the address of a Spark Connect server. Write it as sc://host:port.", address=remote
         )
     for host, port in _addresses(remote, "sc", CONNECT_PORT):
         _require_answer(host, port, f"Spark Connect server {remote!r}")
@@ -164,7 +164,7 @@ def _connect(remote: str) -> SparkSession:
             return SparkSession.builder.remote(remote).getOrCreate()
         except (PySparkException, RuntimeError, ImportError) as error:
             raise EngineError(
-                f"Spark Connect server {remote!r} did not answer: {_sentence(error)}",
+                f"Spark Connect server {remote!r} did not answer: {ended(_sentence(error))}",
                 address=remote,
                 reason=_sentence(error),
             ) from error
@@ -185,7 +185,7 @@ def _require_answer(host: str, port: int, what: str) -> None:
         socket.create_connection((host, port), timeout=_PATIENCE).close()
     except OSError as error:
         raise EngineError(
-            f"{what} does not answer: {error.strerror or error}",
+            f"{what} does not answer: {ended(error.strerror or str(error))}",
             address=f"{host}:{port}",
             reason=str(error.strerror or error),
         ) from error
@@ -197,8 +197,8 @@ def require_free(port: int) -> None:
         socket.create_server(("", port)).close()
     except OSError as error:
         raise EngineError(
-            f"port {port} is in use, and PySpark cannot start a local Spark Connect server on another. If one is "
-            "running there, connect to it with 'sc://localhost'; otherwise give a master such as 'local[*]'",
+            f"Port {port} is in use, and PySpark cannot start a local Spark Connect server on another. If one is "
+            "running there, connect to it with 'sc://localhost'; otherwise give a master such as 'local[*]'.",
             address=f"localhost:{port}",
         ) from error
 

@@ -9,7 +9,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from refute.errors import EngineError, OptionError
+from refute.errors import EngineError, OptionError, ended
 from refute.faults import any_of, missing_file
 from refute.language.addresses import is_address
 
@@ -39,7 +39,8 @@ def adjust(session: SparkSession, settings: Mapping[str, str], where: str) -> No
 
 def _refused(name: str, where: str) -> OptionError:
     return OptionError(
-        f"{where} accepts the setting {name!r} only when it starts, or does not know it; set it there, or leave it out",
+        f"{where} accepts the setting {name!r} only when it starts, or does not know it. Set it there, or leave it "
+        "out.",
         option=name,
     )
 
@@ -49,7 +50,7 @@ def check_files(paths: Sequence[str]) -> None:
     for path in paths:
         if not path.lower().endswith(_SUFFIXES):
             raise OptionError(
-                f"{path!r} is not a Python file for executors; their names end in {any_of(_SUFFIXES)}",
+                f"{path!r} is not a Python file for executors. Their names end in {any_of(_SUFFIXES)}.",
                 option="py_files",
                 path=path,
             )
@@ -64,5 +65,7 @@ def add_files(session: SparkSession, paths: Sequence[str]) -> None:
             session.addArtifacts(*paths, pyfile=True)
     except (PySparkException, Py4JError, OSError, ValueError) as error:
         raise EngineError(
-            f"cannot send {', '.join(paths)} to Spark's executors: {error}", paths=tuple(paths), reason=str(error)
+            f"Cannot send {', '.join(paths)} to Spark's executors: {ended(str(error))}",
+            paths=tuple(paths),
+            reason=str(error),
         ) from error

@@ -23,7 +23,7 @@ _BROKEN, _MARKS = RESERVED + "broken", RESERVED + "marks"
 
 def marked(engine: SparkEngine, rules: Sequence[Rule]) -> DataFrame:
     """The table with one more column, the last: per row, the rules it breaks, in which role, with how many partners."""
-    engine.require_identity("marking the rows that break rules")
+    engine.require_identity("Marking the rows that break rules")
     parts = []
     for number, rule in enumerate(rules):
         partners = engine.prepared(rule).partners()

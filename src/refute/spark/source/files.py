@@ -87,7 +87,7 @@ def list_files(session: SparkSession, path: str) -> Listing:
     if kind is FileFormat.ARROW:
         first = _named(names[0], path) if here else names[0]
         raise DataError(
-            f"Spark does not read Arrow files such as {first!r}; use the local engine, or write Parquet", path=first
+            f"Spark does not read Arrow files such as {first!r}. Use the local engine, or write Parquet.", path=first
         )
     files, sizes = tuple(name for name, _ in sized), tuple(size for _, size in sized)
     return Listing(path, _base(path, files, here), files, sizes, kind, here)
@@ -178,7 +178,7 @@ def _listed_here(path: str) -> list[tuple[str, int]]:
 def _listed_by_spark(session: SparkSession, path: str) -> list[tuple[str, int]]:
     if "**" in path:
         raise DataError(
-            f"Spark does not support '**' as in {path!r}; name the folder, and all files below it are read", path=path
+            f"Spark does not support '**' as in {path!r}. Name the folder, and all files below it are read.", path=path
         )
     asked = session.read.format("binaryFile").option("recursiveFileLookup", True)
     with plain_failures(path):

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_type
 from pyspark.sql.types import DataType, DateType, StructField, StructType, TimestampNTZType, TimestampType
 
-from refute.errors import DataError
+from refute.errors import DataError, ended
 from refute.relation import Family
 from refute.spark.expressions import as_number, quoted
 from refute.spark.session.failures import plain_failures
@@ -93,7 +93,7 @@ def _for_spark(table: pa.Table) -> pa.Table:
             columns.append(column if kind == field.type else _cast(column, kind))
         except pa.ArrowException as error:
             raise DataError(
-                f"Spark cannot hold the column {field.name!r} ({field.type}) exactly: {error}",
+                f"Spark cannot hold the column {field.name!r} ({field.type}) exactly: {ended(str(error))}",
                 column=field.name,
                 type=str(field.type),
                 reason=str(error),
@@ -138,13 +138,13 @@ _HELD_AS = {
 def _spark_type(field: pa.Field) -> DataType:
     try:
         if pt.is_decimal(field.type) and field.type.scale < 0:  # for which it has not the digits
-            raise ValueError(f"{field.type} has more than 38 digits")
+            raise ValueError(f"{field.type} has more than 38 digits.")
         kind = from_arrow_type(field.type, prefer_timestamp_ntz=True)
         arrow_type(kind)  # a decimal of more digits than Spark has is found only by the way back
         return kind
     except (PySparkException, ValueError) as error:
         raise DataError(
-            f"Spark has no type for the column {field.name!r} ({field.type}); leave it out",
+            f"Spark has no type for the column {field.name!r} ({field.type}). Leave it out.",
             column=field.name,
             type=str(field.type),
         ) from error

@@ -55,7 +55,7 @@ def open_source(
         with plain_failures():
             if table.isStreaming:
                 raise DataError(
-                    "the DataFrame is a stream, and streams are not supported; write it to a table first, and use that",
+                    "The DataFrame is a stream, and streams are not supported. Write it to a table first.",
                     table="the DataFrame",
                 )
             return SparkSource(table, "the DataFrame", key)
@@ -149,8 +149,8 @@ def _without_times(session: SparkSession, listing: Listing) -> StructType:
     rest = [field for field in fields if field.dataType.typeName() != "time"]
     times = ", ".join(repr(field.name) for field in fields if field not in rest)
     warnings.warn(
-        f"columns of {listing.path!r} are left out ({times}): they have Spark's type TIME, which this session has "
-        "switched off; set spark.sql.timeType.enabled to true to read them",
+        f"Columns of {listing.path!r} are left out ({times}): they have Spark's type TIME, which this session has "
+        "switched off. Set spark.sql.timeType.enabled to true to read them.",
         stacklevel=2,
     )
     return StructType(rest)

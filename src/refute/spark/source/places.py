@@ -39,15 +39,15 @@ def require_table(session: SparkSession, name: str) -> None:
             schema = name.rpartition(".")[0]
             lost = not taken and bool(schema) and not session.catalog.databaseExists(schema)
         except AnalysisException as error:
-            raise OptionError(f"{name!r} is not a valid table name; write it like schema.name", value=name) from error
+            raise OptionError(f"{name!r} is not a valid table name. Write it like schema.name.", value=name) from error
         if lost:
             raise OptionError(
-                f"the catalog has no schema {schema!r} for the table {name!r}; create it first", table=name
+                f"The catalog has no schema {schema!r} for the table {name!r}. Create it first.", table=name
             )
         if taken and session.table(name).columns[: len(_FIRST)] != _FIRST:
             raise OptionError(
-                f"{name!r} already exists and is not a table of violations, so it is not overwritten; name another, or "
-                "drop it first",
+                f"{name!r} already exists and is not a table of violations, so it is not overwritten. Name another, or "
+                "drop it first.",
                 table=name,
             )
 

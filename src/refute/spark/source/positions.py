@@ -40,8 +40,8 @@ class FileLayout:
             if row["last"] - row["first"] + 1 < row["n"] or (row["last"] ^ row["first"]) >> _FILE_ROWS:
                 file = unquote(str(row[FILE])).removeprefix("file://")
                 raise DataError(
-                    f"{file!r} is read more than once, so positions do not identify rows; name each file once, or the "
-                    "columns that identify a row, as in key=['id']",
+                    f"{file!r} is read more than once, so positions do not identify rows. Name each file once, or the "
+                    "columns that identify a row, as in key=['id'].",
                     path=file,
                 )
         blocks = [(str(row[FILE]), int(row[BLOCK]), int(row["first"]), int(row["n"])) for row in rows]
@@ -94,8 +94,8 @@ def layout_of(frame: DataFrame, kind: str) -> FileLayout:
     for file in files:
         if file["first"] != 0 or file["last"] > file["n"] - 1:
             raise DataError(
-                f"some rows of {file[FILE]!r} are hidden from the table, which has {file['n']:,} of its rows up to row "
-                f"{file['last']:,}, so positions do not identify rows; name the columns that do, as in key=['id']",
+                f"Some rows of {file[FILE]!r} are hidden from the table, which has {file['n']:,} of its rows up to row "
+                f"{file['last']:,}, so positions do not identify rows. Name the columns that do, as in key=['id'].",
                 path=file[FILE],
             )
     return FileLayout.of(files)

@@ -202,7 +202,7 @@ class SparkSource:
             return self._numbered
         scanned = self._scanned()
         if scanned is None:
-            raise no_row_ids("naming rows", self.name)
+            raise no_row_ids("Naming rows", self.name)
         with self._once, plain_failures(self.name):
             is_one_file = scanned == "parquet" and self._names_one_path and len(self.frame.inputFiles()) == 1
             if self._layout is None and is_one_file:
@@ -306,15 +306,15 @@ class SparkSource:
         for name in names:
             if name.lower() == ROW_COLUMN or name.lower().startswith(RESERVED):
                 raise DataError(
-                    f"{self.name} has a column {name!r}, a name that Refute reserves; rename it", column=name
+                    f"The column {name!r} of {self.name} has a name that Refute reserves. Rename it.", column=name
                 )
             same = name if self._naming.is_case_sensitive else name.lower()
             if seen.get(same) == name:
                 raise repeated_column(name)
             if same in seen:
                 raise DataError(
-                    f"{self.name} has columns {seen[same]!r} and {name!r}, which Spark cannot distinguish; "
-                    "rename one of them",
+                    f"Spark cannot distinguish the columns {seen[same]!r} and {name!r} of {self.name}. Rename one "
+                    "of them.",
                     columns=(seen[same], name),
                 )
             seen[same] = name

@@ -233,7 +233,7 @@ def announce(path: str, types: Mapping[str, str]) -> None:
     """Warn of types that nobody gave."""
     inferred = ", ".join(f"{name} {kind}" for name, kind in types.items())
     warnings.warn(
-        f"the column types of {path!r} were inferred: {inferred}. Pass a schema to set them",
+        f"The column types of {path!r} were inferred: {inferred}. Pass a schema to set them.",
         InferredTypesWarning,
         stacklevel=2,
     )

@@ -88,7 +88,7 @@ class SparkRows(State):
         """Changes all that a change concerns. Where that fails, or is interrupted, all is as it was."""
         if self.next_slot + change.table.num_rows > _MOST:
             raise DataError(
-                f"a tracker on Spark numbers at most {_MOST:,} rows, those that went included; make a new one",
+                f"A tracker on Spark numbers at most {_MOST:,} rows, deleted ones included. Start a new one.",
                 count=_MOST,
             )
         super().carry_out(change)
@@ -197,7 +197,7 @@ def _numbered(frame: DataFrame) -> tuple[DataFrame, int]:
         starts[row.part] = total
         total += row.rows
     if total > _MOST:
-        raise DataError(f"a tracker on Spark numbers at most {_MOST:,} rows; select fewer rows", count=total)
+        raise DataError(f"A tracker on Spark numbers at most {_MOST:,} rows. Select fewer rows.", count=total)
     offsets = [F.lit(starts.get(number, 0)).cast("bigint") for number in range(max(starts, default=0) + 1)]
     within = F.col(_PLACE).bitwiseAND(F.lit((1 << _SHIFT) - 1))
     number = F.get(F.array(*offsets), part.cast("int")) + within

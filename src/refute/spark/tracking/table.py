@@ -89,8 +89,8 @@ def gathered(table: Any, key: Sequence[str], driver_bytes: int | None = None) ->
     if here is None:
         most = GATHERED if driver_bytes is None else driver_bytes
         raise OptionError(
-            f"the rows of a tracker on disk are in this process too, and this DataFrame takes more than {most:,} bytes "
-            "there; raise driver_bytes, or use Tracker(...) to leave them on Spark",
+            f"The rows of a tracker on disk are in this process too, and this DataFrame takes more than {most:,} bytes "
+            "there. Raise driver_bytes, or use Tracker(...) to leave them on Spark.",
             option="driver_bytes",
             value=most,
         )
@@ -108,7 +108,9 @@ def _opened(table: Any, key: Sequence[str], driver_bytes: int | None) -> tuple[S
 def _run(table: Any, key: Sequence[str], job: Callable[[], _Found]) -> _Found:
     """What a job on a DataFrame gives, which ends when this process is interrupted."""
     if not key:
-        raise OptionError("rows of a Spark table have no order to be numbered by; give key= to track one", option="key")
+        raise OptionError(
+            "The rows of a Spark table have no order, so they cannot be numbered. Give key=.", option="key"
+        )
     session = session_of(table)
     with calm(), plain_failures("the DataFrame"):
         return stoppable(session, "track", job)

@@ -58,7 +58,7 @@ class SparkTracking(Judging):
         """Searches the rules of the rows, in a given space or in the one that their columns ask for."""
         if ways is not None and ways.incdc is not None:
             raise OptionError(
-                "the indexes of method='incdc' are kept in this process, and the rows stay on Spark; leave method out",
+                "The indexes of method='incdc' are kept in this process, and the rows stay on Spark. Leave method out.",
                 option="method",
                 value="incdc",
             )
@@ -90,7 +90,7 @@ class SparkTracking(Judging):
         """Searches all pairs of the rows in a space by tasks, and keeps what is found."""
         if not space.slots:
             raise OptionError(
-                "no column of the table can be compared, so there are no rules to track; select other columns",
+                "No column of the table can be compared, so there are no rules to track. Select other columns.",
                 columns=tuple(table.names),
             )
         self.space = space
@@ -215,8 +215,8 @@ class SparkTracking(Judging):
         """All rows of this moment in this process, for measures that count single rows."""
         if self.n_alive > self._sizes.here_rows:
             raise OptionError(
-                f"this needs all rows in this process, and a table of {self.n_alive:,} rows is too large for that; "
-                "measure by g1",
+                f"This needs all rows in this process, and a table of {self.n_alive:,} rows is too large for that. "
+                "Use measure='g1'.",
                 count=self.n_alive,
             )
         rows = self._held.now(self._moment.gone, (self._moment.came, self._moment.coming)).toArrow().sort_by(NUMBER)

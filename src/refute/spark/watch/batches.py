@@ -30,7 +30,7 @@ _lock = threading.Lock()
 
 
 _CELL, _INDEXED = 16, 64  # bytes of a cell, and of a row in the indexes of a rule, in the mean
-STOPPED = "the stream was stopped: "  # how the message begins where that was asked for
+STOPPED = "The stream was stopped: "  # how the message begins where that was asked for
 
 
 class StoppedError(RefuteError):
@@ -129,13 +129,12 @@ class BatchTaker:
         except (DataError, SchemaError) as error:
             if self.reader.origin is None:
                 raise
-            end = "" if str(error).endswith("?") else "."
-            raise type(error)(f"{error}{end} Batch {batch:,} is {self.reader.origin}", **error.facts) from error
+            raise type(error)(f"{error} Batch {batch:,} is {self.reader.origin}.", **error.facts) from error
 
     def _stop_if_broken(self, watcher: Watcher, batch: int) -> None:
         rule = self.broken(watcher)
         if rule is not None:
-            told = f"{STOPPED}{rule.name!r} is broken as of batch {batch:,}"
+            told = f"{STOPPED}{rule.name!r} is broken as of batch {batch:,}."
             raise StoppedError(told, rule=rule.name, count=batch)
 
     def broken(self, watcher: Watcher) -> Rule | None:

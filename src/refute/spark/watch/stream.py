@@ -57,7 +57,7 @@ class Stream:
         wanted = {*names.values()}
         kept = [one.name for one in whole.schema.fields if one.name in wanted or _is_plain(one, relation.arrow.schema)]
         if len(set(kept)) < len(kept):
-            raise SchemaError("the stream has several columns of one name; rename them", columns=tuple(kept))
+            raise SchemaError("The stream has several columns of one name. Rename them.", columns=tuple(kept))
         selected = whole.select(*(F.col(quoted(name)) for name in kept))
         return cls(selected, chosen, own_key, op and names[op], order and names[order])
 
@@ -66,7 +66,7 @@ def require_stream(frame: DataFrame) -> None:
     """Raises DataError for a DataFrame that is not a stream."""
     if not frame.isStreaming:
         raise DataError(
-            "the DataFrame is not a stream; use spark.readStream, or refute.check for a table", table="the DataFrame"
+            "The DataFrame is not a stream. Use spark.readStream, or refute.check for a table.", table="the DataFrame"
         )
 
 

@@ -321,7 +321,7 @@ def _common(times: Longs, counts: Counts) -> tuple[int, Counts]:
         return 1, counts
     whole = int(np.lcm.reduce(np.flatnonzero(np.bincount(times))))
     if whole * int(counts.sum()) >= 1 << 62:
-        raise OverflowError("pairs agree in too many ways to be counted; use fewer columns")
+        raise OverflowError("Pairs agree in too many ways to be counted. Use fewer columns.")
     return whole, counts * (whole // times)
 
 

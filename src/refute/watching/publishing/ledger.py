@@ -106,16 +106,16 @@ class Ledger:
     def _take(self, folder: Path, lines: Sequence[int] | None) -> None:
         try:
             if not folder.is_dir():
-                raise DataError(f"{folder} is missing", path=str(folder))
+                raise DataError(f"{folder} is missing.", path=str(folder))
             for path in sorted(folder.iterdir(), key=lambda path: path.name):
                 rows = checked_rows(path)
                 if rows:
                     self._pieces[path.name.partition("-")[0]].append(Piece(rows, path.name))
             if lines is not None and self.lines != list(lines):
-                raise DataError(f"files of {folder} are missing", path=str(folder))
+                raise DataError(f"Files of {folder} are missing.", path=str(folder))
         except DataError as error:
             raise type(error)(
-                f"{error}; the table of violations cannot be continued. Remove {self._folder} to have open violations "
+                f"{error} The table of violations cannot be continued. Remove {self._folder} to have open violations "
                 "listed again from the rows; resolved ones are then gone",
                 **error.facts,
             ) from error

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from pyarrow import parquet
 
 from refute.durable.files import checksum
-from refute.errors import DataError
+from refute.errors import DataError, ended
 from refute.index.key_table import KeyTable
 from refute.kernels.runs.pairs import about, bits_of
 from refute.kernels.runs.rows import Lines
@@ -170,10 +170,10 @@ def checked_rows(path: Path) -> int:
     """How many lines a file of a piece has; raises DataError where it is not as it was written."""
     known = _NAME.fullmatch(path.name)
     if known is None:
-        raise DataError(f"{path} is not a file of this table", path=str(path))
+        raise DataError(f"{path} is not a file of this table.", path=str(path))
     try:
         if checksum(path) != int(known[1], 16):
-            raise DataError(f"{path} is damaged: its checksum does not match", path=str(path))
+            raise DataError(f"{path} is damaged: its checksum does not match.", path=str(path))
         return int(parquet.read_metadata(path).num_rows)
     except (OSError, pa.ArrowException) as error:
         raise unreadable(path, error) from error
@@ -181,7 +181,7 @@ def checked_rows(path: Path) -> int:
 
 def unreadable(path: Path, error: Exception) -> DataError:
     """The error for a file, or a folder of files, that cannot be read as it was written."""
-    return DataError(f"{path} cannot be read: {error}", path=str(path), reason=str(error))
+    return DataError(f"{path} cannot be read: {ended(str(error))}", path=str(path), reason=str(error))
 
 
 def write_parquet(path: Path, table: pa.Table) -> None:

@@ -196,8 +196,8 @@ class RowsElsewhere:
         for name, count in kept.counts.items():
             if name not in listing and found[name].counts[0] != count:
                 raise EngineError(
-                    f"tasks found {found[name].counts[0]:,} violations of {name!r}, where {count:,} are on record; "
-                    "nothing was changed",
+                    f"Tasks found {found[name].counts[0]:,} violations of {name!r}, where {count:,} are on record. "
+                    "Nothing was changed.",
                     rule=name,
                     count=found[name].counts[0],
                     expected=count,
@@ -246,7 +246,7 @@ class RowsElsewhere:
     def _runner(self) -> Runner:
         if self.runner is None:
             raise OptionError(
-                f"the rows of {self._places.folder} are on executors; start the watch with Spark",
+                f"The rows of {self._places.folder} are on executors. Start the watch with Spark.",
                 path=str(self._places.folder),
             )
         return self.runner

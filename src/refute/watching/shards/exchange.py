@@ -97,8 +97,8 @@ class Exchange:
         finally:
             draft.unlink(missing_ok=True)
         raise EngineError(
-            "a task of the batch found no shards left to work on, as happens when an executor is lost. Nothing was "
-            "changed; start the watch again",
+            "A task of the batch found no shards left to work on, as happens when an executor is lost. Nothing was "
+            "changed. Start the watch again.",
             value=part,
         )
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from refute.durable.log import sync_folder
-from refute.errors import DataError, EngineError
+from refute.errors import DataError, EngineError, ended
 
 _HEAD = struct.Struct("<16sQQ")  # the token of a change, the bytes of the keys that go, of the rows that come
 SUFFIX = ".changes"
@@ -144,11 +144,11 @@ def bytes_of(folder: Path, region: Region) -> pa.Buffer:
     except FileNotFoundError as error:
         if not folder.is_dir():
             raise not_shared(folder) from error
-        raise DataError(f"{path} is missing; the watch cannot go on without it", path=str(path)) from error
+        raise DataError(f"{path} is missing; the watch cannot go on without it.", path=str(path)) from error
     except (OSError, pa.ArrowException) as error:
-        raise DataError(f"{path} cannot be read: {error}", path=str(path)) from error
+        raise DataError(f"{path} cannot be read: {ended(str(error))}", path=str(path)) from error
     if len(found) != region.length or zlib.crc32(found) != region.crc:
-        raise DataError(f"{path} is damaged: its checksum does not match", path=str(path))
+        raise DataError(f"{path} is damaged: its checksum does not match.", path=str(path))
     return found
 
 
@@ -169,7 +169,7 @@ def not_shared(folder: Path) -> EngineError:
     host = socket.gethostname()
     return EngineError(
         f"{host} does not see {folder}: rows on the executors need a folder that all machines of the cluster share, "
-        "under the same path. Choose such a folder, or keep the rows in the driver with a larger driver_bytes",
+        "under the same path. Choose such a folder, or keep the rows in the driver with a larger driver_bytes.",
         path=str(folder),
         value=host,
     )
@@ -178,7 +178,7 @@ def not_shared(folder: Path) -> EngineError:
 def not_written(path: Path) -> EngineError:
     """The error where a file that a task has written is not seen here."""
     return EngineError(
-        f"a task has written {path.name}, which is not in {path.parent} here: rows on the executors need a folder that "
-        "all machines of the cluster share, under the same path. Nothing was changed",
+        f"A task has written {path.name}, which is not in {path.parent} here: rows on the executors need a folder that "
+        "all machines of the cluster share, under the same path. Nothing was changed.",
         path=str(path),
     )

@@ -157,7 +157,7 @@ def refuse_lacking(folder: Path, kept: KeptShards) -> None:
     """Raises DataError where a file that shards are in is missing, or ends too early. What is in it is not read."""
     for path, length in _lacking(folder, kept.files):
         what = "is missing" if length is None else "is damaged: it ends too early"
-        raise DataError(f"{path} {what}; the watch cannot go on without it. Restore it from a copy", path=str(path))
+        raise DataError(f"{path} {what}; the watch cannot go on without it. Restore it from a copy.", path=str(path))
 
 
 def _lacking(folder: Path, files: Iterable[ShardFiles]) -> Iterator[tuple[Path, int | None]]:

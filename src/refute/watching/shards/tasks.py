@@ -85,7 +85,7 @@ class BatchStep:
         for name in sorted(lost.keys() - self.lost):
             kind = self.schema.field(name).type
             raise SchemaError(
-                f"batch {self.batch:,} has a value in the column {name!r} that {kind} cannot hold",
+                f"Batch {self.batch:,} has a value in the column {name!r} that {kind} cannot hold.",
                 column=name,
                 expected=str(kind),
             )
@@ -314,8 +314,8 @@ def refuse_mixed(heard: Mapping[str, Sequence[str]], places: int) -> None:
         sender = sender_of(name)
         if known.setdefault(sender, name) != name:
             raise EngineError(
-                "some tasks of the batch ran again after others had used their results, as happens when an executor is "
-                "lost. Nothing was changed; start the watch again",
+                "Some tasks of the batch ran again after others had used their results, as happens when an executor is "
+                "lost. Nothing was changed. Start the watch again.",
                 value=sender,
             )
     for kind in (_KEPT, _DONE):

@@ -43,7 +43,7 @@ def read_mapping(
     Mappings inside it note their problems in `inner`, where one is given.
     """
     if not isinstance(node.value, dict):
-        log.add(f"{owner} must be a mapping of keys to values, not {node.kind}", node.line)
+        log.add(f"{owner} must be a mapping of keys to values, not {node.kind}.", node.line)
         return {}
     known = {field.key: field for field in fields}
     values: dict[str, object] = {}
@@ -61,17 +61,17 @@ def read_mapping(
 
 def _text(node: BookNode, log: ProblemLog) -> str:
     if not isinstance(node.value, str):
-        hint = "; put it in quotes" if isinstance(node.value, bool | int | float | dt.date) else ""
-        raise RuleError(f"expected text, not {node.kind}{hint}", type=node.kind, expected="text")
+        hint = " Put it in quotes." if isinstance(node.value, bool | int | float | dt.date) else ""
+        raise RuleError(f"Expected text, not {node.kind}.{hint}", type=node.kind, expected="text")
     if not node.value.strip():
-        raise RuleError("the text is empty")
+        raise RuleError("The text is empty.")
     return node.value
 
 
 def _texts(node: BookNode, log: ProblemLog) -> tuple[str, ...]:
     if isinstance(node.value, list):
         if not node.value:
-            raise RuleError("the list is empty")
+            raise RuleError("The list is empty.")
         return tuple(_text(element, log) for element in node.elements)
     return (_text(node, log),)
 
@@ -88,7 +88,7 @@ def _patterns(node: BookNode, log: ProblemLog) -> str:
     for name, child in columns.items():
         if not isinstance(child.value, str):
             raise RuleError(
-                f"expected a regular expression for {name!r}, not {child.kind}; put it in quotes",
+                f"Expected a regular expression for {name!r}, not {child.kind}. Put it in quotes.",
                 column=name,
                 type=child.kind,
             )
@@ -104,14 +104,14 @@ def _choices(node: BookNode, log: ProblemLog) -> str:
     for name, child in columns.items():
         if not child.elements:
             raise RuleError(
-                f"expected a list of values for {name!r}, as in {{status: [open, closed]}}, not {child.kind}",
+                f"Expected a list of values for {name!r}, as in {{status: [open, closed]}}, not {child.kind}.",
                 column=name,
                 type=child.kind,
             )
         if len(child.elements) > MOST_CHOICES:
             raise RuleError(
-                f"{name!r} has {len(child.elements):,} values, and a rule may list at most {MOST_CHOICES:,}; put them "
-                "into a file, and name that by `references`",
+                f"{name!r} has {len(child.elements):,} values, and a rule may list at most {MOST_CHOICES:,}. Put them "
+                "into a file, and name that by `references`.",
                 column=name,
                 most=MOST_CHOICES,
             )
@@ -124,12 +124,13 @@ def _constant(name: str, node: BookNode) -> Constant:
     value = node.value
     if value is None:
         raise RuleError(
-            f"null is not a value for {name!r} to have: leave it out; null passes unless `nulls: equal`", column=name
+            f"Null cannot be a value of {name!r}: leave it out. Null passes unless the rule has `nulls: equal`.",
+            column=name,
         )
     if isinstance(value, float) and math.isfinite(value):
         value = Decimal(repr(value))
     if not isinstance(value, bool | int | float | str | Decimal | dt.date):
-        raise RuleError(f"expected a value for {name!r}, not {node.kind}", column=name, type=node.kind)
+        raise RuleError(f"Expected a value for {name!r}, not {node.kind}.", column=name, type=node.kind)
     return Constant(value)
 
 
@@ -141,7 +142,7 @@ def _references(node: BookNode, log: ProblemLog) -> str:
 
 def _columns(node: BookNode, what: str, example: str) -> dict[str, BookNode]:
     if not node.items:
-        raise RuleError(f"expected columns, each with {what}, as in {example}, not {node.kind}", type=node.kind)
+        raise RuleError(f"Expected columns, each with {what}, as in {example}, not {node.kind}.", type=node.kind)
     return node.items
 
 
@@ -152,7 +153,7 @@ def _choice(choices: type[Enum]) -> Callable[[BookNode, ProblemLog], Enum]:
         if node.value in names:
             return choices(node.value)
         hint = did_you_mean(node.value, names) if isinstance(node.value, str) else ""
-        raise RuleError(f"expected {' or '.join(names)}, not {node.kind}.{hint}", type=node.kind, expected=tuple(names))
+        raise RuleError(f"Expected {' or '.join(names)}, not {node.kind}.{hint}", type=node.kind, expected=tuple(names))
 
     return read
 
@@ -160,7 +161,9 @@ def _choice(choices: type[Enum]) -> Callable[[BookNode, ProblemLog], Enum]:
 def _version(node: BookNode, log: ProblemLog) -> int:
     if node.value != VERSION or isinstance(node.value, bool):
         raise RuleError(
-            f"this version of Refute reads format version {VERSION}, not {node.kind}", value=node.kind, expected=VERSION
+            f"This version of Refute reads format version {VERSION}, not {node.kind}.",
+            value=node.kind,
+            expected=VERSION,
         )
     return VERSION
 
@@ -172,13 +175,13 @@ def _limit(node: BookNode, log: ProblemLog) -> Limit:
 def _tolerance(node: BookNode, log: ProblemLog) -> Tolerance:
     if not isinstance(node.value, dict):
         raise RuleError(
-            f"expected rows, suspects or violations, as in {{rows: 0.1%}}, not {node.kind}",
+            f"Expected rows, suspects or violations, as in {{rows: 0.1%}}, not {node.kind}.",
             type=node.kind,
             expected=("rows", "suspects", "violations"),
         )
     values = read_mapping(node, TOLERANCE_FIELDS, log, "tolerance")
     if not node.items:
-        raise RuleError("it sets no limit: give rows, suspects or violations, as in {rows: 0.1%}")
+        raise RuleError("It sets no limit: give rows, suspects or violations, as in {rows: 0.1%}.")
     return Tolerance.of(**values)
 
 
@@ -188,7 +191,7 @@ def _dataset(node: BookNode, log: ProblemLog) -> dict[str, object]:
 
 def _rules(node: BookNode, log: ProblemLog) -> list[BookNode]:
     if not isinstance(node.value, list):
-        raise RuleError(f"expected a list of rules, not {node.kind}", type=node.kind, expected="a list of rules")
+        raise RuleError(f"Expected a list of rules, not {node.kind}.", type=node.kind, expected="a list of rules")
     return node.elements
 
 
@@ -271,7 +274,12 @@ KIND_FIELDS = (
 RULE_FIELDS = (
     Field("name", "The name of the rule, unique in the file.", _TEXT, _text),
     *KIND_FIELDS,
-    Field("severity", "error (the default) fails a run, warn does not.", _enum_schema(Severity), _choice(Severity)),
+    Field(
+        "severity",
+        "How severe a violation is: error (the default) fails a run, warn does not.",
+        _enum_schema(Severity),
+        _choice(Severity),
+    ),
     Field(
         "tolerance",
         "How many violations are allowed before the rule fails.",
@@ -284,7 +292,7 @@ RULE_FIELDS = (
     Field("tags", "Words to group rules by.", _TEXT_OR_LIST, _texts),
     Field(
         "status",
-        "active (the default), or proposed until somebody accepts it: then it only warns.",
+        "Whether the rule is active (the default), or proposed until somebody accepts it: then it only warns.",
         _enum_schema(Status),
         _choice(Status),
     ),

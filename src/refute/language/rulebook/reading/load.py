@@ -36,11 +36,11 @@ def load_rules(
         return book_from_plain(rules)
     if not isinstance(rules, str | os.PathLike):
         raise RuleError(
-            f"rules must be a file, a text or a mapping, not {type(rules).__name__}", type=type(rules).__name__
+            f"Rules must be a file, a text or a mapping, not {type(rules).__name__}.", type=type(rules).__name__
         )
     if isinstance(rules, str) and _is_path(rules):
         raise (
-            unreadable(rules, "it is a folder", kind=RuleError)
+            unreadable(rules, "It is a folder.", kind=RuleError)
             if os.path.isdir(rules)
             else missing_file(rules, RuleError)
         )

@@ -24,7 +24,7 @@ def book_from_yaml(text: str, source: str | None = None) -> RuleBook:
     log = ProblemLog()
     root = read_yaml(text, log)
     if root is None and not log:
-        log.add("the file is empty: it has no rules")
+        log.add("The file is empty: it has no rules.")
     return _book(root, log, source)
 
 
@@ -38,14 +38,14 @@ def _book(root: BookNode | None, log: ProblemLog, source: str | None) -> RuleBoo
         log.raise_if_any(source)
         raise AssertionError("a tree is missing only with a problem")
     if _may_be_a_table(root):
-        log.add("this is not a file of rules: it has neither `rules` nor a rule in each line", root.line)
+        log.add("This is not a file of rules: it has neither `rules` nor a rule in each line.", root.line)
         log.raise_if_any(source)
-    values = read_mapping(root, BOOK_FIELDS, log, "the rule file")
+    values = read_mapping(root, BOOK_FIELDS, log, "The rule file")
     dataset = Dataset(**_known(values.get("dataset")))
     nodes = values.get("rules", ())
     assert isinstance(nodes, list | tuple)
     if not nodes and isinstance(root.value, dict) and ("rules" in values or "rules" not in root.items):
-        log.add("there are no rules: list them under `rules`", root.line_of("rules"))
+        log.add("There are no rules: list them under `rules`.", root.line_of("rules"))
     read = [pair for number, node in enumerate(nodes, start=1) if (pair := _entry(node, number, log, dataset))]
     _check_names(nodes, log)
     if not log:
@@ -65,17 +65,17 @@ def _may_be_a_table(root: BookNode) -> bool:
 def _entry(node: BookNode, number: int, log: ProblemLog, dataset: Dataset) -> _Read | None:
     """The entry of one list item with its rules, or None with its problems noted."""
     name = node.items["name"].value if "name" in node.items else None
-    owner = f"rule {name!r}" if isinstance(name, str) and name.strip() else f"rule number {number}"
+    owner = f"Rule {name!r}" if isinstance(name, str) and name.strip() else f"Rule number {number}"
     values = read_mapping(node, RULE_FIELDS, log, owner, inner=log.within(owner))
     if not isinstance(node.value, dict):
         return None
     if name is None:
-        log.add(f"{owner} has no name", node.line)
+        log.add(f"{owner} has no name.", node.line)
     written = [key for key in _KINDS if key in node.items]
     if len(written) != 1:
-        found = f"it has {' and '.join(written)}" if written else "it has none"
+        found = f"It has {' and '.join(written)}." if written else "It has none."
         line = node.line_of(written[1]) if written else node.line
-        log.add(f"{owner} needs exactly one of {', '.join(_KINDS)}; {found}", line)
+        log.add(f"{owner} needs exactly one of {', '.join(_KINDS)}. {found}", line)
         return None
     if written[0] not in values:
         return None
@@ -99,7 +99,7 @@ def _check_names(nodes: list[BookNode] | tuple[BookNode, ...], log: ProblemLog) 
             continue
         if name in first:
             where = f", first on line {first[name]}" if first[name] is not None else ""
-            log.add(f"the name {name!r} is used twice{where}", node.line_of("name"))
+            log.add(f"The name {name!r} is used twice{where}.", node.line_of("name"))
         else:
             first[name] = node.line_of("name")
 
@@ -110,7 +110,7 @@ def _check_expanded(read: list[_Read], log: ProblemLog) -> None:
     for entry, rules in read:
         for rule in rules:
             if rule.name in taken:
-                log.add(f"rule {entry.name!r} expands to a rule {rule.name!r}, which already exists", entry.line)
+                log.add(f"Rule {entry.name!r} expands to a rule {rule.name!r}, which already exists.", entry.line)
             taken.add(rule.name)
 
 

@@ -24,7 +24,7 @@ from refute.language.rulebook.reading.yaml_words import explained
 
 _LEADING_ZERO = re.compile(r"[-+]?0[\d_]+")
 _MAX_DEPTH = 50
-_TOO_DEEP = f"this is nested deeper than {_MAX_DEPTH} levels"
+_TOO_DEEP = f"This is nested deeper than {_MAX_DEPTH} levels."
 _MAX_GROWTH = 10
 _ALWAYS_ALLOWED = 10_000
 _KINDS = {"int": "whole number", "float": "number", "bool": "boolean", "timestamp": "date", "binary": "text in base 64"}
@@ -75,12 +75,12 @@ def read_yaml(text: str, log: ProblemLog) -> BookNode | None:
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = None if mark is None else mark.line + 1
-        log.add(f"not valid {_written_as(text)}: {explained(error, text)}", line)
+        log.add(f"This is not valid {_written_as(text)}: {explained(error, text)}", line)
     except ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
-        log.add(f"not valid {_written_as(text)}: {explained(error, text)}", line)
+        log.add(f"This is not valid {_written_as(text)}: {explained(error, text)}", line)
     except YAMLError as error:
-        log.add(f"not valid {_written_as(text)}: {explained(error, text)}")
+        log.add(f"This is not valid {_written_as(text)}: {explained(error, text)}")
     return None
 
 
@@ -149,7 +149,7 @@ class _Reader:
     def node(self, node: YamlNode) -> BookNode:
         line = node.start_mark.line + 1
         if id(node) in self._open:
-            self._log.add("this alias contains itself", line)
+            self._log.add("This alias contains itself.", line)
             return BookNode(None, line)
         if id(node) not in self._read:
             self._open.add(id(node))
@@ -165,7 +165,7 @@ class _Reader:
             return 1 + len(node.value)
         found = 1 + sum(self._sizes.get(id(part), 1) for part in parts)
         if found > _MAX_GROWTH * len(self._text) + _ALWAYS_ALLOWED:
-            problem = f"the aliases here expand to more than {_MAX_GROWTH} times the size of the file"
+            problem = f"The aliases here expand to more than {_MAX_GROWTH} times the size of the file."
             raise ComposerError(None, None, problem, node.start_mark)
         return found
 
@@ -186,13 +186,13 @@ class _Reader:
             if len(node.value) > MAX_DIGITS:
                 self._log.add(TOO_MANY_DIGITS, line)
             else:
-                self._log.add(f"{node.value!r} is not a {kind}: put it in quotes if it is text", line)
+                self._log.add(f"{node.value!r} is not a {kind}: put it in quotes if it is text.", line)
             return node.value
         if _is_too_long(value):
             self._log.add(TOO_MANY_DIGITS, line)
             return node.value
         if isinstance(value, int) and _LEADING_ZERO.fullmatch(node.value):
-            self._log.add(f"{node.value} would lose its leading zero as a number: put it in quotes", line)
+            self._log.add(f"{node.value} would lose its leading zero as a number: put it in quotes.", line)
         if isinstance(value, float) and math.isinf(value) and "inf" not in node.value.lower():
             self._log.add(beyond_floats(node.value), line)
         return self._whole(value, line) if isinstance(value, str) else value
@@ -212,7 +212,7 @@ class _Reader:
         for key_node, value_node in node.value:
             key_line = key_node.start_mark.line + 1
             if not isinstance(key_node, ScalarNode):
-                self._log.add("a key must be a plain word", key_line)
+                self._log.add("A key must be a plain word.", key_line)
                 continue
             key = self._whole(str(key_node.value), key_line)
             if last is not None and node.flow_style and self._continues(last[1], key_node, value_node):
@@ -221,7 +221,7 @@ class _Reader:
                 continue
             last = key, value_node
             if key in items:
-                self._log.add(f"the key {key!r} is written twice, first on line {lines[key]}", key_line)
+                self._log.add(f"The key {key!r} is written twice, first on line {lines[key]}.", key_line)
                 continue
             items[key] = self.node(value_node)
             lines[key] = key_line

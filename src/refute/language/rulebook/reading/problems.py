@@ -21,7 +21,7 @@ class RuleMistake:
         text = self.message.replace("\n", "\n    ")
         if not place:
             return text
-        return f"{place}: {text}" if source is not None else f"line {place}: {text}"
+        return f"{place}: {text}" if source is not None else f"Line {place}: {text}"
 
 
 class RuleBookError(RuleError):

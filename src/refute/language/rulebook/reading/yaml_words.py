@@ -6,40 +6,43 @@ import re
 
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
-_TAB = "a tab cannot stand here: indent with blanks"
+_TAB = "A tab cannot stand here: indent with blanks."
 _MEANT = (
     (r"character '\\t' that cannot start", _TAB),
     (r"found a tab", _TAB),
-    (r"character (?P<what>'.+') that cannot start", "a text cannot begin with {what}: put it in quotes"),
+    (r"character (?P<what>'.+') that cannot start", "A text cannot begin with {what}: put it in quotes."),
     (
         r"unknown escape character (?P<what>.+)",
-        r"{what} cannot follow \ between double quotes: use single quotes, between which \ stands for itself",
+        r"{what} cannot follow \ between double quotes: use single quotes, between which \ stands for itself.",
     ),
-    (r"escape sequence of", r"a \ between double quotes begins an escape that is incomplete: use single quotes"),
-    (r"unexpected end of stream", "a quote is opened{begin} and never closed"),
-    (r"unexpected document separator", "a quote is opened{begin} and not closed before ---"),
-    (r"mapping values are not allowed", "a colon and a blank start a new key here: put the text in quotes"),
+    (r"escape sequence of", r"A \ between double quotes begins an escape that is incomplete: use single quotes."),
+    (r"unexpected end of stream", "A quote is opened{begin} and never closed."),
+    (r"unexpected document separator", "A quote is opened{begin} and not closed before '---'."),
+    (r"mapping values are not allowed", "A colon and a blank start a new key here: put the text in quotes."),
     (
         r"expected ',' or '(?P<what>[}\]])'",
-        "the brackets that are opened{begin} lack a comma before this, or the closing {what}",
+        "The brackets that are opened{begin} lack a comma before this, or the closing {what}.",
     ),
-    (r"could not find expected ':'", "a colon is missing after a key, or a text of several lines needs quotes"),
-    (r"expected <block end>", "this line is indented unlike those before it"),
-    (r"expected the node content", "a value is missing here"),
-    (r"sequence entries are not allowed", "a list cannot start here: begin a new line for each -"),
-    (r"block sequence entries|expected alphabetic", "this is not written as YAML asks: put the text in quotes"),
-    (r"undefined alias (?P<what>.+)", "the alias {what} is not defined before it is used"),
-    (r"duplicate anchor", "an anchor of this name was defined before"),
-    (r"undefined tag handle|constructor for the tag|while scanning a tag", "rule files have no tags such as !name"),
-    (r"another document|single document", "a rule file is one document: remove the line ---"),
-    (r"duplicate key", "a key is written twice"),
-    (r"special characters are not allowed", "this line has a character that text cannot have, such as a zero byte"),
-    (r"directive|%YAML|version", "rule files have no lines that begin with %"),
+    (r"could not find expected ':'", "A colon is missing after a key, or a text of several lines needs quotes."),
+    (r"expected <block end>", "This line is indented unlike those before it."),
+    (r"expected the node content", "A value is missing here."),
+    (r"sequence entries are not allowed", "A list cannot start here: begin a new line for each '-'."),
+    (r"block sequence entries|expected alphabetic", "This is not written as YAML asks: put the text in quotes."),
+    (r"undefined alias (?P<what>.+)", "The alias {what} is not defined before it is used."),
+    (r"duplicate anchor", "An anchor of this name was defined before."),
+    (r"undefined tag handle|constructor for the tag|while scanning a tag", "Rule files have no tags such as '!name'."),
+    (r"another document|single document", "A rule file is one document: remove the line '---'."),
+    (r"duplicate key", "A key is written twice."),
+    (r"special characters are not allowed", "This line has a character that text cannot have, such as a zero byte."),
+    (r"directive|%YAML|version", "Rule files have no lines that begin with '%'."),
 )
-_DEEPER = "this line is indented deeper than the key before it: indent keys alike, with a blank behind each -"
-_BEHIND = "the value before this has ended: remove what follows it, or put all of it in quotes"
+_DEEPER = (
+    "This line is indented deeper than the key before it: indent keys by the same number of blanks, with a blank after "
+    "each '-'."
+)
+_BEHIND = "The value before this has ended: remove what follows it, or put all of it in quotes."
 _KEY = re.compile(r"\s*(?:-\s+)*[\w-]+")
-_OTHERWISE = "it cannot be read from here on: check quotes, colons, brackets and indentation"
+_OTHERWISE = "It cannot be read from here on: check quotes, colons, brackets and indentation."
 
 
 def explained(error: YAMLError, text: str) -> str:
@@ -50,7 +53,7 @@ def explained(error: YAMLError, text: str) -> str:
         return _DEEPER
     if _is_behind_a_value(error, text):
         return _BEHIND
-    if error.context is None and error.problem is not None and error.problem.startswith(("this ", "the aliases")):
+    if error.context is None and error.problem is not None and error.problem.startswith(("This ", "The aliases")):
         return str(error.problem)
     begin = error.context_mark
     return _said(f"{error.context or ''} {error.problem or ''}", "" if begin is None else f" on line {begin.line + 1}")

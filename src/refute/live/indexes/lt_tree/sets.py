@@ -29,8 +29,8 @@ def check_slots(slots: Longs) -> None:
     """Raises DataError if some slot does not fit a bitmap of 32 bits."""
     if len(slots) and int(slots.max()) >= MOST:
         raise DataError(
-            f"the method lt_tree holds {MOST:,} rows, and row {int(slots.max()):,}, counted from 0, is beyond that; "
-            "choose another method for so many rows",
+            f"The method lt_tree holds {MOST:,} rows, and row {int(slots.max()):,}, counted from 0, is beyond that. "
+            "Choose another method for so many rows.",
             row=int(slots.max()),
             most=MOST,
         )

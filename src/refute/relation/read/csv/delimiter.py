@@ -55,8 +55,8 @@ def check_rows(columns: int, rows: Sequence[str], usual: str, file: str, options
 def _separated(found: str, likely: str, used: str, file: str, *, quoted: Any = None) -> DataError:
     shown, instead = ("a tab" if sign == "\t" else repr(sign) for sign in (likely, used))
     return DataError(
-        f"{file!r} {found}: its cells seem to be separated by {shown}, not by {instead}; "
-        f"{csv_advice('delimiter', likely)}, {AS_GIVEN}",
+        f"{file!r} {found}: its cells seem to be separated by {shown}, not by {instead}. "
+        f"{csv_advice('delimiter', likely)} {AS_GIVEN}",
         path=file,
         option="delimiter",
         expected=likely,

@@ -44,8 +44,8 @@ def refuse_unclosed(file: Path, last: str | None, options: CsvOptions) -> None:
 def unclosed(file: str, line: int) -> DataError:
     """The error for a quote that opens on a line and is never closed."""
     return DataError(
-        f"{file}:{line}: the quote that opens here is never closed, so all that follows would be one cell; close "
-        "it, or choose another quote character, or none, with the options for CSV",
+        f"{file}:{line}: The quote that opens here is never closed, so all that follows would be one cell. Close "
+        "it, or choose another quote character, or none, with the options for CSV.",
         path=file,
         line=line,
     )

@@ -35,7 +35,9 @@ def header_of(lines: Iterable[str], delimiter: str, file: str, options: CsvOptio
                 return Header(column_names(cells, file), "".join(taken), above)
     except csv.Error as error:
         most = csv.field_size_limit()
-        message = f"the header of {file!r} has a name of more than {most:,} characters; perhaps a quote is never closed"
+        message = (
+            f"The header of {file!r} has a name of more than {most:,} characters. Perhaps a quote is never closed."
+        )
         raise DataError(message, path=file, most=most) from error
     raise no_header(file)
 
@@ -73,8 +75,8 @@ def _wide_encoding(text: str) -> str:
 
 def _unclosed(file: str, line: int) -> DataError:
     return DataError(
-        f"{file}:{line}: a quote that opens in the header is never closed; close it, or choose another quote "
-        "character, or none, with the options for CSV",
+        f"{file}:{line}: A quote that opens in the header is never closed. Close it, or choose another quote "
+        "character, or none, with the options for CSV.",
         path=file,
         line=line,
     )
@@ -86,7 +88,7 @@ def column_names(header: Sequence[str | None], file: str) -> tuple[str, ...]:
     names = tuple((name or f"_c{position}").replace("\r\n", "\n") for position, name in enumerate(header))
     if len(set(names)) < len(names):
         twice = next(name for name, often in Counter(names).items() if often > 1)
-        message = f"the header of {file!r} has more than one column {twice!r}; rename one of them"
+        message = f"The header of {file!r} has more than one column {twice!r}. Rename one of them."
         raise DataError(message, column=twice, path=file)
     return names
 
@@ -99,14 +101,14 @@ def listed(names: Sequence[str], most: int = 20) -> str:
 
 def no_header(file: str) -> DataError:
     """The error for a file without even a header."""
-    return DataError(f"{file!r} is empty: a CSV file begins with a line of column names", path=file)
+    return DataError(f"{file!r} is empty: a CSV file begins with a line of column names.", path=file)
 
 
 def other_header(file: str, names: Sequence[str], first: str, expected: Sequence[str]) -> DataError:
     """The error for files that do not have the same columns."""
     return DataError(
-        f"the columns of {file!r} ({listed(names)}) are not those of {first!r} ({listed(expected)}); "
-        "files that are read together need the same header",
+        f"The columns of {file!r} ({listed(names)}) are not those of {first!r} ({listed(expected)}). "
+        "Files that are read together need the same header.",
         path=file,
         columns=tuple(names),
         expected=tuple(expected),

@@ -23,14 +23,14 @@ SURELY_UTF8 = "[\u00a0-\u00ff\u2000-\u22ff\U0001f000-\U0001faff]|[\u0100-\u017f]
 EXAMPLE_OF_UTF8 = rf"\w{{0,{_AROUND}}}(?:{SURELY_UTF8})\w{{0,{_AROUND}}}"
 _SURE, _EXAMPLE = re.compile(SURELY_UTF8), re.compile(EXAMPLE_OF_UTF8)
 _PACKED = (  # how files begin that are not text, and what they are
-    (b"\x1f\x8b", "a gzip archive: name it .csv.gz"),
-    (b"BZh", "a bzip2 archive: name it .csv.bz2"),
-    (b"\x28\xb5\x2f\xfd", "a zstandard archive: name it .csv.zst"),
-    (b"PK\x03\x04", "a zip archive or a workbook: unpack it, or save the sheet as CSV"),
-    (b"\xd0\xcf\x11\xe0", "an old workbook: save the sheet as CSV"),
-    (b"\xfd7zXZ", "an xz archive: unpack it"),
-    (b"PAR1", "a Parquet file: name it .parquet"),
-    (b"ORC", "an ORC file: name it .orc"),
+    (b"\x1f\x8b", "a gzip archive. Name it .csv.gz"),
+    (b"BZh", "a bzip2 archive. Name it .csv.bz2"),
+    (b"\x28\xb5\x2f\xfd", "a zstandard archive. Name it .csv.zst"),
+    (b"PK\x03\x04", "a zip archive or a workbook. Unpack it, or save the sheet as CSV"),
+    (b"\xd0\xcf\x11\xe0", "an old workbook. Save the sheet as CSV"),
+    (b"\xfd7zXZ", "an xz archive. Unpack it"),
+    (b"PAR1", "a Parquet file. Name it .parquet"),
+    (b"ORC", "an ORC file. Name it .orc"),
     (b"%PDF-", "a PDF file"),
 )
 
@@ -41,7 +41,7 @@ def check_is_text(path: str, beginning: bytes) -> None:
         return
     for sign, kind in _PACKED:
         if beginning.startswith(sign):
-            raise unreadable(path, f"it is not text, but seems to be {kind}")
+            raise unreadable(path, f"It is not text, but seems to be {kind}.")
 
 
 def check_encoding(file: Path, options: CsvOptions) -> None:
@@ -56,7 +56,7 @@ def check_encoding(file: Path, options: CsvOptions) -> None:
 def named_in_vain(path: str, encoding: str, example: str) -> DataError:
     """The error for a file that is UTF-8, where another encoding was named; the example is a word of it."""
     misread, meant = repr(example.encode().decode(encoding, "replace")), repr(example)
-    found = f"all of {path!r} is UTF-8, and {encoding} was named, which makes {misread} of {meant}"
+    found = f"All of {path!r} is UTF-8, and {encoding} was named, which makes {misread} of {meant}"
     return _vain(found, path, encoding, quotation(misread, meant))
 
 
@@ -67,7 +67,7 @@ def marked_as_utf8(path: str, encoding: str) -> DataError:
 
 def _vain(found: str, path: str, encoding: str, quoted: object = None) -> DataError:
     return DataError(
-        f"{found}: leave the encoding out, {AS_GIVEN}",
+        f"{found}. Leave the encoding out. {AS_GIVEN}",
         path=path,
         option="encoding",
         value=encoding,
@@ -81,7 +81,7 @@ def not_encoded(path: str, encoding: str, sample: bytes = b"") -> DataError:
     if encoding != "utf-8":
         likely = _likely(sample, encoding)
         return DataError(
-            f"cannot read {path!r}: it has bytes that {encoding} does not have; it may be {likely}: "
+            f"Cannot read {path!r}: It has bytes that {encoding} does not have. It may be {likely}. "
             f"{csv_advice('encoding', likely)}",
             path=path,
             option="encoding",
@@ -94,7 +94,7 @@ def not_encoded(path: str, encoding: str, sample: bytes = b"") -> DataError:
         return wide_letters(path)
     likely = _likely(sample, encoding)
     return DataError(
-        f"cannot read {path!r}: it is not UTF-8 text; it may be {likely}: {csv_advice('encoding', likely)}",
+        f"Cannot read {path!r}: It is not UTF-8 text. It may be {likely}. {csv_advice('encoding', likely)}",
         path=path,
         option="encoding",
         expected=likely,
@@ -103,8 +103,8 @@ def not_encoded(path: str, encoding: str, sample: bytes = b"") -> DataError:
 
 def wide_letters(path: str, likely: str = "utf-16") -> DataError:
     """The error for a file with more than one byte for every letter."""
-    hint = f"it seems to be {likely.upper()}: convert it first, as by iconv -f {likely} -t utf-8"
-    return DataError(f"cannot read {path!r}: it is not UTF-8 text; {hint}", path=path, expected=likely)
+    hint = f"It seems to be {likely.upper()}. Convert it first, as by iconv -f {likely} -t utf-8."
+    return DataError(f"Cannot read {path!r}: It is not UTF-8 text. {hint}", path=path, expected=likely)
 
 
 def _likely(sample: bytes, named: str) -> str:

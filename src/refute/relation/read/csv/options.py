@@ -88,7 +88,7 @@ class CsvOptions:
 
 def not_csv(kind: str, path: str) -> OptionError:
     """The error for options about CSV and files of another format."""
-    return OptionError(f"{path!r} is {kind}, and csv= says how CSV files are written; leave it out", option="csv")
+    return OptionError(f"{path!r} is {kind}, and csv= says how CSV files are written. Leave it out.", option="csv")
 
 
 @lru_cache(maxsize=64)
@@ -102,13 +102,15 @@ def _encoding(name: str) -> str:
     if found in _UTF8:
         return "utf-8"
     if not found:
-        raise OptionError(f"there is no encoding {name!r}; use utf-8, cp1252 or latin-1", option="encoding", value=name)
+        raise OptionError(
+            f"There is no encoding {name!r}. Use utf-8, cp1252 or latin-1.", option="encoding", value=name
+        )
     if not plain or any(
         len(bytes((first, second)).decode(found, "replace")) == 1 for first in range(128, 256) for second in (64, 161)
     ):
         raise OptionError(
-            f"files in {name} cannot be read: only UTF-8 and encodings with one byte per character can; convert them "
-            f"first, as with iconv -f {name} -t utf-8",
+            f"Files in {name} cannot be read: only UTF-8 and encodings with one byte per character can. Convert them "
+            f"first, as with iconv -f {name} -t utf-8.",
             option="encoding",
             value=name,
         )
