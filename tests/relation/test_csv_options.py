@@ -181,7 +181,7 @@ def test_options_are_not_doubted_where_they_are_said_to_be_as_given(
 ) -> None:
     (tmp_path / "t.csv").write_bytes(content)
     asked: dict[str, Any] = {"engine": "local", "csv": options}
-    with pytest.raises(DataError, match=r"or add 'as_given': True to csv= \(--csv-as-given\) if that is right"):
+    with pytest.raises(DataError, match=r"If the file is right, add 'as_given': True to csv= \(--csv-as-given\)"):
         rf.propose(str(tmp_path / "t.csv"), **asked)
     assert read_local(tmp_path / "t.csv", None, CsvOptions(as_given=True, **options)).to_pydict() == wanted
 
@@ -262,7 +262,7 @@ def test_empty_lines_above_a_header_are_no_rows(tmp_path: Path, header: str, end
 def test_letters_of_several_bytes_are_named_with_how_to_convert_them(tmp_path: Path, encoding: str, named: str) -> None:
     (tmp_path / "t.csv").write_bytes("a,b\n1,2\n".encode(encoding))
     likely = encoding.replace("-le", "le").replace("-be", "be")
-    with pytest.raises(DataError, match=f"seems to be {likely.upper()}: .* iconv -f {likely} -t utf-8"):
+    with pytest.raises(DataError, match=rf"seems to be {likely.upper()}\. .* iconv -f {likely} -t utf-8"):
         read_local(tmp_path / "t.csv", None, CsvOptions(encoding=named))
 
 

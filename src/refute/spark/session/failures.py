@@ -136,8 +136,8 @@ def _header(found: re.Match[str], text: str, what: str | None) -> RefuteError:
 def _after_quote(found: re.Match[str], text: str, what: str | None) -> RefuteError:
     return DataError(
         f"{_file(text, what)} has a cell in quotes with more text behind the closing one, which Spark cannot "
-        "read; double quotes within a cell, choose another quote character, or none, with the options for CSV, or use "
-        "the local engine",
+        "read. Double quotes within a cell, choose another quote character, or none, with the options for CSV, or use "
+        "the local engine.",
         path=_path(text, what),
     )
 
