@@ -142,7 +142,7 @@ ODD_JSON: dict[str, tuple[bytes, str]] = {
     "bytes": (b'{"a":"\xff"}\n', "not UTF-8 text"),
     "name": (b'{"\xff":1}\n', "not UTF-8 text"),
     "half": (b'{"a":"\\ud800"}\n', "surrogate"),
-    "cut": (b'{"a":1}\n{"a"', "line 2 is not JSON"),
+    "cut": (b'{"a":1}\n{"a"', "Line 2 is not JSON"),
     "kinds": (
         b'{"a":1,"b":null}\n{"a":1.5,"b":"x"}\n{"a":2,"b":[]}\n',
         "In line 3, column 'b' is a list, where line 2 has text",
