@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import combinations
 
 from refute.discovery.options import Options
@@ -9,6 +10,7 @@ from refute.discovery.space.slots import PredicateSpace, Slot
 from refute.discovery.space.states import kind_of
 from refute.discovery.space.turned import both_ways
 from refute.discovery.table import SearchedTable
+from refute.discovery.work import Look, unhurried
 from refute.errors import OptionError
 from refute.faults import unknown_column
 from refute.language.operators import Operator
@@ -17,8 +19,10 @@ from refute.relation import Family
 from refute.relation.types import clash, constant_family
 
 
-def predicate_space(table: SearchedTable, options: Options) -> tuple[PredicateSpace, tuple[str, ...]]:
-    """The slots to search, and a sentence for each thing that is left out.
+def predicate_space(
+    table: SearchedTable, options: Options, look: Look = unhurried
+) -> tuple[PredicateSpace, tuple[str, ...]]:
+    """The slots to search, and a sentence for each thing that is left out; `look` may end it by an error.
 
     What the columns hold decides here, once: which of them hold values, share values with others or have frequent ones,
     and which hold nulls. From then on the space depends on nothing: `fitted` gives it to a table of other rows, and
@@ -28,7 +32,7 @@ def predicate_space(table: SearchedTable, options: Options) -> tuple[PredicateSp
     names, notes = _columns(table, options)
     slots = [_slot(table, options, Column(Row.S, name), Column(Row.T, name)) for name in names]
     if options.cross_columns or options.one_row:
-        for a, b, ordered in comparable_columns(table, names, options):
+        for a, b, ordered in comparable_columns(table, names, options, look):
             if options.cross_columns:
                 slots.append(_slot(table, options, Column(Row.S, a), Column(Row.T, b), ordered))
             if options.one_row:
@@ -130,21 +134,25 @@ def _slot(table: SearchedTable, options: Options, left: Column, right: Column | 
     return Slot(left, right, kind)
 
 
-def comparable_columns(table: SearchedTable, names: list[str], options: Options) -> list[tuple[str, str, bool]]:
+def comparable_columns(
+    table: SearchedTable, names: list[str], options: Options, look: Look = unhurried
+) -> list[tuple[str, str, bool]]:
     """Pairs of columns of one type that share enough values, in the table's order, and whether order is asked too."""
     families = {name: table.type_of(name).family for name in names}
     shared: dict[tuple[str, str], float] = {}
     for family in dict.fromkeys(families.values()):
         peers = [name for name in names if families[name] is family]
         if len(peers) > 1:
-            shared |= table.shared_values(peers)
+            shared |= table.shared_values(peers, look)
     pairs = []
+    mean = cache(lambda name: abs(table.mean(name)))
     for a, b in combinations(names, 2):
         if shared.get((a, b), 0.0) <= options.shared_values:
             continue
         comparable = not families[a].is_number
         if not comparable:
-            first, second = sorted((abs(table.mean(a)), abs(table.mean(b))))
+            look()
+            first, second = sorted((mean(a), mean(b)))
             comparable = second == 0.0 or first / second > options.average_ratio
         pairs.append((a, b, comparable))
     return pairs
