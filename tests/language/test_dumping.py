@@ -13,6 +13,9 @@ from refute.language.formats import read_rules
 from refute.language.parser import RuleKind
 from refute.language.rulebook import Entry, RuleBook
 from refute.language.rulebook.dumping import yaml_text
+from refute.language.rulebook.nodes import read_yaml
+from refute.language.rulebook.plain_lines import read_lines
+from refute.language.rulebook.problems import ProblemLog
 
 ODD = [
     *("a: b", "# x", "a #b", "a#b", "a:", "true", "No", "~", "null", "'q'", '"', "it's: so", "- a", "? a", "1", "1.5"),
@@ -61,3 +64,48 @@ def test_rules_about_odd_names_are_read_as_what_they_were(names: list[str]) -> N
     book = RuleBook(entry.rules(), (entry,))
     again = read_rules(book.to_yaml(), format="yaml")
     assert (again.rules, again.entries) == (book.rules, book.entries)
+
+
+LINES = st.tuples(
+    st.sampled_from(["", "- ", "  ", "    ", "  - ", "      ", "   ", " "]),
+    st.sampled_from(["version:", "rules:", "dataset:", "name:", "unique:", "tags:", "rows:", "true:", ""]),
+    st.sampled_from([" 1", " a, b", " x: y", " #x", "", " ", " 0.5%", " 01", " 'a'", ' "b"', " |", " true", " []"])
+    | st.sampled_from(ODD).map(lambda text: f" {text}"),
+).map("".join)
+
+
+@given(st.lists(LINES, max_size=9))
+def test_lines_are_read_as_yaml_reads_them_or_are_left_to_it(lines: list[str]) -> None:
+    text = "\n".join(lines)
+    quickly = read_lines(text)
+    if quickly is not None:
+        log = ProblemLog()
+        assert quickly == read_yaml(text, log)
+        assert not log
+
+
+RULES = st.dictionaries(st.sampled_from(["name", "unique", "description", "a b"]), TEXTS, min_size=1)
+
+
+@given(st.lists(RULES, min_size=1))
+def test_what_is_written_is_read_alike_by_both_ways(rules: list[dict[str, str]]) -> None:
+    options = {"tags": ["a", "b"], "tolerance": {"rows": "1%"}}
+    text = yaml_text({"version": 1, "rules": [rule | options for rule in rules]})
+    quickly = read_lines(text)
+    assert quickly is None or quickly == read_yaml(text, ProblemLog())
+
+
+def test_what_this_package_writes_is_read_line_by_line() -> None:
+    text = yaml_text(
+        {
+            "version": 1,
+            "dataset": {"nulls": "equal"},
+            "rules": [
+                {"name": "one", "dc": "not (s.a = t.a and s.b < t.b)", "tolerance": {"rows": "0.25%"}, "tags": ["x"]},
+                {"name": "two", "row": "a >= 0", "description": "In every row: it's so.", "status": "proposed"},
+            ],
+        }
+    )
+    read = read_lines(f"# A remark.\n{text}")
+    assert read is not None
+    assert read == read_yaml(f"# A remark.\n{text}", ProblemLog())

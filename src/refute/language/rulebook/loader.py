@@ -11,6 +11,7 @@ from refute.language.rulebook.book import Dataset, RuleBook
 from refute.language.rulebook.entry import Entry
 from refute.language.rulebook.fields import BOOK_FIELDS, KIND_FIELDS, RULE_FIELDS, read_mapping
 from refute.language.rulebook.nodes import BookNode, from_plain, read_yaml
+from refute.language.rulebook.plain_lines import read_lines
 from refute.language.rulebook.problems import ProblemLog
 from refute.language.rulebook.rule import Rule
 from refute.language.syntax import RuleSyntaxError
@@ -22,7 +23,7 @@ _KINDS = tuple(field.key for field in KIND_FIELDS)
 def book_from_yaml(text: str, source: str | None = None) -> RuleBook:
     """The rule book of a YAML text; `source` is the file's name for messages."""
     log = ProblemLog()
-    root = read_yaml(text, log)
+    root = read_lines(text) or read_yaml(text, log)
     if root is None and not log:
         log.add("the file is empty: it has no rules")
     return _book(root, log, source)
