@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import accumulate, chain, islice
 from pathlib import Path
 
@@ -35,19 +35,21 @@ def read_csv(
     options: CsvOptions = USUAL,
     *,
     shared: bool = False,
+    needed: Collection[str] | None = None,
 ) -> list[pa.Table]:
     """The tables in CSV files with one header, of one schema; an empty cell is null, whatever the type of its column.
 
     Without a schema, a column's type is inferred from the cells of all files. Files without a single byte, which Spark
     writes for tasks without rows, are skipped. Raises DataError where a file is malformed or does not fit the
-    schema, or where headers differ, unless only columns that all files have are asked for as `shared`.
+    schema, or where headers differ, unless only columns that all files have are asked for as `shared`. Columns that are
+    not `needed`, if these are given, may hold anything: they are `ODD` where they do not fit the schema.
     """
     parts: dict[Path, pa.Table] = {}
     given = None if schema is None or schema.header else schema.names
     for file in files:
         with reading(file):
             if file.stat().st_size:
-                parts[file] = read_text(file, delimiter, given, options, single=is_single(schema))
+                parts[file] = read_text(file, delimiter, given, options, single=is_single(schema), needed=needed)
     if not parts:
         raise no_header(str(files[0]))
     (first, head), *others = parts.items()
@@ -59,8 +61,8 @@ def read_csv(
         if part.column_names != names:
             raise other_header(str(file), part.column_names, str(first), names)
     if schema is not None:
-        schema.require(names, str(first))
-        typed = {file: schema.table(_columns(part), str(file)) for file, part in parts.items()}
+        schema.require(names, str(first), needed)
+        typed = {file: schema.table(_columns(part), str(file), needed) for file, part in parts.items()}
         return [typed.get(file, typed[first].slice(0, 0)) for file in files]
     whole = pa.concat_tables(parts.values())
     if not len(whole):  # no cell says of which type a column is, so it compares with all
@@ -89,13 +91,14 @@ def read_text(
     options: CsvOptions = USUAL,
     *,
     single: bool = False,
+    needed: Collection[str] | None = None,
 ) -> pa.Table:
     """The cells of a file as text: null where empty, the empty string where written as two quotes.
 
     Where names are given, the file has no header. With `single`, its one column is not doubted.
     """
     try:
-        return _cells(file, delimiter, names, options, single)
+        return _cells(file, delimiter, names, options, single, needed)
     except UnicodeDecodeError:
         raise _not_encoded(file, options) from None
     except pa.ArrowInvalid as error:
@@ -113,8 +116,15 @@ def _not_encoded(file: Path, options: CsvOptions) -> DataError:
         return not_encoded(str(file), options.encoding, stream.read(_BLOCKS[0]))
 
 
-def _cells(file: Path, delimiter: str, names: Sequence[str] | None, given: CsvOptions, single: bool) -> pa.Table:
-    header, has_rows = _opening(file, delimiter, names, given, single)
+def _cells(
+    file: Path,
+    delimiter: str,
+    names: Sequence[str] | None,
+    given: CsvOptions,
+    single: bool,
+    needed: Collection[str] | None,
+) -> pa.Table:
+    header, has_rows = _opening(file, delimiter, names, given, single, needed)
     check_encoding(file, given)
     if not has_rows:  # of which Arrow makes nothing where the header's line has no end
         return pa.schema([(name, pa.string()) for name in header]).empty_table()
@@ -204,16 +214,22 @@ def read_header(
     given: Sequence[str] | None = None,
     *,
     single: bool = False,
+    needed: Collection[str] | None = None,
 ) -> tuple[str, ...]:
     """The names of the columns, if none are given; raises DataError where two are equal, or for a wrong delimiter."""
     try:
-        return _opening(file, delimiter, given, options, single)[0]
+        return _opening(file, delimiter, given, options, single, needed)[0]
     except UnicodeDecodeError:
         raise _not_encoded(file, options) from None
 
 
 def _opening(
-    file: Path, delimiter: str, given: Sequence[str] | None, options: CsvOptions, single: bool
+    file: Path,
+    delimiter: str,
+    given: Sequence[str] | None,
+    options: CsvOptions,
+    single: bool,
+    needed: Collection[str] | None,
 ) -> tuple[tuple[str, ...], bool]:
     """The names of the columns, those given or else those of the first line, and whether any row follows."""
     with (
@@ -222,7 +238,7 @@ def _opening(
         io.TextIOWrapper(letters, encoding="utf-8-sig" if options.is_utf8 else options.encoding, newline="") as text,
     ):
         check_is_text(str(file), letters.peek(_BEGINNING)[:_BEGINNING])
-        header = header_of(text, delimiter, str(file), options) if given is None else None
+        header = header_of(text, delimiter, str(file), options, needed) if given is None else None
         rest = list(islice(text, _SHOWING))
         if header is None:
             names = tuple(given or ())
