@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import time
 import traceback
 from collections.abc import Iterator
@@ -48,18 +50,23 @@ def test_a_batch_is_told_of_by_the_command_that_took_it_or_by_the_next_one(tmp_p
 
 
 @pytest.mark.spark
+@pytest.mark.parametrize("interruption", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_command_tells_what_was_committed(
-    spark: SparkSession, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    interruption: signal.Signals,
 ) -> None:
     source, state = tmp_path / "in", tmp_path / "kept"
     source.mkdir()
     common = ["watch", str(source), RULE, "--state", str(state), "--key", "id"]
 
-    def interrupted(watch: rf.Watch) -> Iterator[BatchRecord]:
+    def interrupted(watch: rf.Watch, timeout: float) -> Iterator[BatchRecord]:
         while not watch.batches and any(source.iterdir()):
             time.sleep(0.05)
         yield from ()
-        raise KeyboardInterrupt
+        os.kill(os.getpid(), interruption)
 
     with monkeypatch.context() as patched:
         patched.setattr(rf.Watch, "follow", interrupted)

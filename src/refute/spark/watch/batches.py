@@ -151,16 +151,16 @@ class BatchTaker:
             raise type(error)(f"{error}{end} Batch {batch:,} is {self.reader.origin}", **error.facts) from error
 
     def _stop_if_broken(self, watcher: Watcher, batch: int) -> None:
-        rule = self.broken(watcher)
+        rule = self.broken(watcher, watcher.rules)
         if rule is not None:
             told = f"{STOPPED}{rule.name!r} is broken as of batch {batch:,}"
             raise StoppedError(told, rule=rule.name, count=batch)
 
-    def broken(self, watcher: Watcher) -> Rule | None:
-        """A rule that is broken where that is to stop the stream."""
+    def broken(self, watcher: Watcher, rules: Sequence[Rule]) -> Rule | None:
+        """One of some rules that is broken where that is to stop the stream."""
         if self.fail_on is None:
             return None
-        asked = [rule for rule in watcher.rules if self.fail_on in (Severity.WARN, rule.severity)]
+        asked = [rule for rule in rules if self.fail_on in (Severity.WARN, rule.severity)]
         return next((rule for rule in asked if watcher.is_broken(rule)), None)
 
     def close(self) -> None:
