@@ -145,7 +145,8 @@ class BatchTaker:
         try:
             watcher.take(batch, query, table)
         except (DataError, SchemaError) as error:
-            if self.reader.origin is None:
+            is_ours = str(error.facts.get("path", "")).startswith(self.folder)  # a file that is damaged, say
+            if self.reader.origin is None or is_ours:
                 raise
             end = "" if str(error).endswith("?") else "."
             raise type(error)(f"{error}{end} Batch {batch:,} is {self.reader.origin}", **error.facts) from error
