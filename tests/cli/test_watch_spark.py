@@ -145,6 +145,23 @@ def test_a_rule_that_is_broken_when_it_is_added_is_told_and_ends_the_command_at_
     assert watch(source, RULE, *common, *hook) == Exit.ERROR
     assert capfd.readouterr().out == "nothing new; zip_fixes_city: 2 open\n"
     assert len(listeners[0].posts) == 1
+    more = ["--webhook", listeners[0].url, "--fail-on", "error", "--json"]
+    arrive(source, "b.csv", "id,zip,city\n3,10115,Berlin\n")
+    rules = tmp_path / "rules.yaml"
+    rules.write_text(
+        "version: 1\nrules: [{name: zip_fixes_city, fd: zip -> city}, {name: one_zip, unique: zip, severity: warn}]\n"
+    )
+    assert watch(source, rules, *common, *more) == Exit.ERROR  # as the batch leaves a rule broken, not as rules changed
+    assert [json.loads(line)["batch"] for line in capfd.readouterr().out.splitlines()] == [0, 1]
+    assert watch(source, "unique(id, zip)", *common, *more) == Exit.HOLDS
+    assert [
+        tuple(one[name] for name in ("rule", "batch", "state", "severity", "open")) for one in listeners[0].posts[1:]
+    ] == [
+        ("one_zip", 0, "broken", "warn", 2),
+        ("zip_fixes_city", 1, "dropped", "error", 0),
+        ("one_zip", 1, "dropped", "warn", 0),
+    ]
+    capfd.readouterr()
     before.write_text("id,zip,city\n8,10115,Berlin\n9,10115,Bernau\n")
     other = ["--state", str(tmp_path / "other"), "--key", "id", "--bootstrap", str(before), "--fail-on", "error"]
     assert run(["watch", str(source), RULE, *other, "--json"]) == Exit.ERROR
@@ -208,6 +225,27 @@ def test_a_webhook_is_told_of_changes_alone(listeners: list[Listener], tmp_path:
     again.close()
     assert [(one["rule"], one["batch"], one["state"]) for one in listeners[0].posts[3:]] == [("b", 5, "ok")]
     assert not warned
+
+
+def test_a_webhook_is_told_once_of_a_rule_that_is_dropped_while_it_is_broken(
+    listeners: list[Listener], tmp_path: Path
+) -> None:
+    listeners.append(Listener(refusals=0))
+    told: list[list[tuple[str, str, int]]] = []
+    for given in (
+        states(a="broken", b="broken", c="ok"),
+        states(b="broken"),
+        states(b="broken"),
+        states(b="broken", a="ok"),
+        states(b="broken", a="broken"),
+    ):
+        hook = Webhook(listeners[0].url, tmp_path / "posted.json", pytest.fail)
+        for batch in range(2):
+            hook.tell(batch, "now", given)
+        hook.close()
+        told.append([(one["rule"], one["state"], one["open"]) for one in listeners[0].posts])
+        listeners[0].posts.clear()
+    assert told == [[("a", "broken", 1), ("b", "broken", 1)], [("a", "dropped", 0)], [], [], [("a", "broken", 1)]]
 
 
 def test_a_webhook_that_nobody_hears_is_given_up_and_keeps_nobody_waiting(

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
 import time
 import traceback
 from collections.abc import Iterator
@@ -15,7 +19,7 @@ import refute as rf
 from refute.cli.app import run
 from refute.cli.exits import Exit
 from refute.cli.watch.printed import Printed
-from refute.errors import EngineError
+from refute.errors import DataError, EngineError
 from refute.watching.records import BatchRecord, Instant
 
 if TYPE_CHECKING:
@@ -48,18 +52,23 @@ def test_a_batch_is_told_of_by_the_command_that_took_it_or_by_the_next_one(tmp_p
 
 
 @pytest.mark.spark
+@pytest.mark.parametrize("interruption", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_command_tells_what_was_committed(
-    spark: SparkSession, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    interruption: signal.Signals,
 ) -> None:
     source, state = tmp_path / "in", tmp_path / "kept"
     source.mkdir()
     common = ["watch", str(source), RULE, "--state", str(state), "--key", "id"]
 
-    def interrupted(watch: rf.Watch) -> Iterator[BatchRecord]:
+    def interrupted(watch: rf.Watch, timeout: float) -> Iterator[BatchRecord]:
         while not watch.batches and any(source.iterdir()):
             time.sleep(0.05)
         yield from ()
-        raise KeyboardInterrupt
+        os.kill(os.getpid(), interruption)
 
     with monkeypatch.context() as patched:
         patched.setattr(rf.Watch, "follow", interrupted)
@@ -103,6 +112,29 @@ def test_what_java_gets_of_an_error_is_short(
 
 
 @pytest.mark.spark
+@pytest.mark.parametrize(("place", "is_told"), [("kept/shards/x", False), ("in/a.csv", True)])
+def test_the_files_of_a_batch_are_named_where_they_may_be_what_is_wrong(
+    tmp_path: Path, place: str, is_told: bool
+) -> None:
+    from refute.spark.watch.batches import BatchTaker
+    from refute.spark.watch.files import FileReader
+    from refute.watching.watcher import Watcher, WatchOptions
+
+    class Failing(Watcher):
+        def __init__(self) -> None:
+            """Nothing is opened."""
+
+        def take(self, batch: int, query: str | None, table: Any) -> None:
+            raise DataError("it is damaged", path=str(tmp_path / place))
+
+    (tmp_path / "in").mkdir()
+    reader = FileReader(str(tmp_path / "in"), files=[tmp_path / "in" / "a.csv"])
+    with pytest.raises(DataError) as raised:
+        BatchTaker(str(tmp_path / "kept"), WatchOptions(None), reader)._take(Failing(), 0, None, None)
+    assert str(raised.value) == "it is damaged" + (". Batch 0 is a.csv" if is_told else "")
+
+
+@pytest.mark.spark
 def test_files_that_arrive_together_may_differ_and_a_first_table_has_no_order(
     spark: SparkSession, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -143,3 +175,35 @@ def test_messages_speak_of_the_command_that_was_given(
     assert "says what each does. Give --op op\n" in said(*common)
     (source / "b.csv").write_text("id,zip,city,do\n2,z,A,insert\n")
     assert "Name that column with --op" in said(*common, "--op", "op")
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("where", [[], ["--driver-bytes", "0"]], ids=["driver", "executors"])
+def test_a_signal_that_java_gets_too_ends_the_command_as_any_other(tmp_path: Path, where: list[str]) -> None:
+    source, state = tmp_path / "in", tmp_path / "kept"
+    source.mkdir()
+    (source / "a.csv").write_text("id,zip,city\n1,10115,Berlin\n2,10115,Bernau\n")
+    asked = ["watch", str(source), RULE, "--state", str(state), "--key", "id", "--json", "--every", "0", *where]
+    command = "import sys; from refute.cli.app import main; sys.argv[1:] = sys.argv[2:]; main()"
+    running = subprocess.Popen(
+        [sys.executable, "-W", "ignore", "-c", command, "refute", *asked, "--conf", "spark.driver.memory=512m"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        env={**os.environ, "PYTHONPATH": str(Path(rf.__file__).parents[1])},
+    )
+    try:
+        assert running.stdout is not None
+        told = [json.loads(running.stdout.readline())]
+        for number in range(3, 6):
+            (source / f"{number}.csv").write_text(f"id,zip,city\n{number},10115,Bonn\n")
+        os.killpg(running.pid, signal.SIGTERM)  # to all its processes, as systemd does
+        out, err = running.communicate(timeout=60)
+    finally:
+        if running.poll() is None:
+            os.killpg(running.pid, signal.SIGKILL)
+    told += map(json.loads, out.splitlines())
+    assert running.returncode == Exit.ERROR
+    assert "refute: " not in err  # whatever Java says of its own end
+    assert [one["batch"] for one in told] == [one.batch for one in rf.Watch(state).batches]

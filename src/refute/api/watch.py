@@ -345,11 +345,12 @@ def begin(
     every: float | None = None,
     fail_on: str | None = None,
     following: Callable[[Instant | None], Instant | None] = lambda last: last,
+    starting: Callable[[], None] = lambda: None,
 ) -> Watch:
     """The watch of a stream whose batches a reader reads, which runs from now on.
 
     `following` says after which record it follows the stream, given the last one before this run; it is asked before
-    a batch is taken.
+    a batch is taken. `starting` is called when nothing but the stream is left to be started.
     """
     from refute.spark.session import is_connect
     from refute.spark.watch.batches import BatchTaker, watcher_in
@@ -374,12 +375,14 @@ def begin(
     try:
         found = Watch(folder)
         last = following(watcher.before)
-        records = [watcher.rule_change]
+        judged = watcher.new_rules  # any other that is broken may be corrected by the next batch
         if bootstrap is not None and not watcher.has_begun:
-            records.append(watcher.bootstrap(reader.bootstrap(bootstrap, watcher)))
-        is_over = any(records) and taker.broken(watcher) is not None
+            watcher.bootstrap(reader.bootstrap(bootstrap, watcher))
+            judged = watcher.rules
+        is_over = taker.broken(watcher, judged) is not None
         if is_over or is_connect(frame.sparkSession):  # whose server takes the batches: this was to see that it can
             taker.close()
+        starting()
         query = None if is_over else start(frame, taker, once=once, every=every)
     except BaseException:
         taker.close()

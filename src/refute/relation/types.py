@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
@@ -84,6 +86,11 @@ class ColumnType:
         """The column type; a dictionary-encoded column is of the family of its values."""
         return cls(name, _family_of(arrow_type), arrow_type)
 
+    @property
+    def is_usable(self) -> bool:
+        """Whether rules can use it."""
+        return self.family is not Family.UNSUPPORTED
+
     def __str__(self) -> str:
         values = self.arrow_type.value_type if pt.is_dictionary(self.arrow_type) else self.arrow_type
         kind = str(values)  # which for lists and the like names fields that no reader cares for
@@ -94,6 +101,17 @@ class ColumnType:
 def _family_of(arrow_type: pa.DataType) -> Family:
     values = arrow_type.value_type if pt.is_dictionary(arrow_type) else arrow_type
     return next((family for test, family in _ARROW_FAMILIES if test(values)), Family.UNSUPPORTED)
+
+
+def is_usable(kind: pa.DataType) -> bool:
+    """Whether rules can use a column of this type."""
+    return ColumnType.of("", kind).is_usable
+
+
+def usable(schema: pa.Schema, needed: Collection[str]) -> list[str]:
+    """The columns that are needed, and others of one name and a type that rules can use."""
+    times = Counter(schema.names)
+    return [name for name in times if name in needed or (times[name] == 1 and is_usable(schema.field(name).type))]
 
 
 def constant_family(value: Value) -> Family:

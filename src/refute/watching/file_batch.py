@@ -38,7 +38,7 @@ class FileBatch:
         A column that nothing reads is left out where a file lacks it, or holds what its type cannot. Raises SchemaError
         where that is one that is read.
         """
-        parts = read_parts(self.files, self.path, self.schema, self.csv)
+        parts = read_parts(self.files, self.path, self.schema, self.csv, self._needed)
         if len(parts) == 1:
             (part,) = parts
             return part.table if known is None else self._retyped(part, known)
@@ -63,9 +63,17 @@ class FileBatch:
     def _retyped(self, part: FilePart, known: pa.Schema) -> pa.Table:
         if self.schema is not None:
             return part.table
+        one, needed = self.intake, self._needed
+        spare = [name for name in known.names if name not in needed]
+        return retyped(
+            part.table, part.files, self.path, known, one.op, order=one.order, needed=needed, spare=spare, csv=self.csv
+        )
+
+    @property
+    def _needed(self) -> set[str]:
+        """The columns that something reads. Others may hold anything, and be in a file or not."""
         one = self.intake
-        spare = [name for name in known.names if name not in {*one.read, *self.key, one.op, one.order}]
-        return retyped(part.table, part.files, self.path, known, one.op, order=one.order, spare=spare, csv=self.csv)
+        return {*one.read, *self.key} | {name for name in (one.op, one.order) if name is not None}
 
     def _fitted(self, part: FilePart, known: pa.Schema) -> tuple[pa.Table, set[str]]:
         """The rows of some files as those of a batch of their own, and the columns that are lost with them."""
@@ -91,7 +99,7 @@ class FileBatch:
         table = alike[0].table
         if len(alike) > 1 and alike[0].kind in (FileFormat.CSV, FileFormat.TSV):
             files = [file for part in alike for file in part.files]
-            table = read_files(files, self.path, self.schema, self.csv, shared=True)
+            table = read_files(files, self.path, self.schema, self.csv, shared=True, needed=self._needed)
         elif len(alike) > 1:
             with suppress(pa.ArrowException):
                 table = pa.concat_tables([part.table for part in alike], promote_options="permissive")

@@ -17,7 +17,7 @@ from refute.live.engine import LiveEngine
 from refute.live.feed import Turns, leaves_rows, net_changes
 from refute.live.saved import KeptState, logged
 from refute.live.state import Change, State
-from refute.watching.intake import Intake, fitted, with_words
+from refute.watching.intake import Intake, completed, fitted, with_words
 from refute.watching.kept import WATCH
 from refute.watching.outcome import NOTHING, BatchOutcome
 from refute.watching.publishing.ledger import Ledger
@@ -116,7 +116,8 @@ class RowsHere:
             fit, lost = fitted(table.drop_columns([op]), None, intake.read, {}, intake.batch)
             return state.inserting(fit), lost
         if state.schema is not None and not leaves_rows(table.column(op)):  # so nothing but keys is read
-            return net_changes(state, table, op, Turns(intake.order)), dict(intake.lost)
+            keys = completed(table, intake, state.schema, state.key)
+            return net_changes(state, keys, op, Turns(intake.order)), dict(intake.lost)
         fit, lost = fitted(table.drop_columns([op]), state.schema, intake.read, intake.lost, intake.batch)
         return net_changes(state, with_words(fit, table, intake), op, Turns(intake.order)), lost
 

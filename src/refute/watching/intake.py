@@ -10,8 +10,9 @@ import pyarrow.types as pt
 
 from refute.errors import SchemaError, did_you_mean, ended
 from refute.language.rulebook import Rule
-from refute.live.arrivals import arrow_of
+from refute.live.arrivals import arrow_of, plain_type
 from refute.live.feed import leaves_rows
+from refute.relation.types import usable
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,20 +46,21 @@ def fitted(
 ) -> tuple[pa.Table, dict[str, int]]:
     """A batch with the columns and types of a watch, and the columns that it no longer has, each since a batch.
 
-    A column that nothing reads may be missing, or hold what its type cannot: it is null from then on. Raises
-    SchemaError for one that is read, which names the part of the batch that the table is, if it is one.
+    A column that nothing reads may be missing, or hold what its type cannot: it is null from then on. Of the first
+    batch, one that rules cannot use is left out. Raises SchemaError for one that is read, which names the part of the
+    batch that the table is, if it is one.
     """
     what = f"Batch {batch:,}" if part is None else f"{part} of batch {batch:,}"
     if schema is None:
-        first = arrow_of(table, None)
-        return first.select([field.name for field in first.schema if field.name in read or is_plain(field.type)]), {}
-    if table.schema.equals(schema):
+        return arrow_of(table.select(usable(table.schema, read)), None), {}
+    if table.schema.equals(schema) and not lost:
         return table, dict(lost)
-    gone = dict(lost)
+    gone, known = dict(lost), {*usable(table.schema, read), *read}
     columns = []
     for field in schema:
         column = None
-        if field.name in table.column_names:
+        can_be_kept = field.name in (read if field.name in lost else known)
+        if can_be_kept and field.name in table.column_names:
             try:
                 column = arrow_of(table.select([field.name]), pa.schema([field])).column(0)
             except SchemaError as error:
@@ -129,6 +131,15 @@ def refuse_lost(rules: Sequence[Rule], key: Sequence[str], lost: Mapping[str, in
             )
 
 
-def is_plain(kind: pa.DataType) -> bool:
-    """Whether a column of this type is kept although nothing reads it."""
-    return not (pt.is_nested(kind) or pt.is_binary(kind) or pt.is_large_binary(kind) or pt.is_fixed_size_binary(kind))
+def sure_to_fit(rows: pa.Schema, schema: pa.Schema) -> list[str]:
+    """The columns of rows whose types hold no value that those of a watch do not, as far as these have the columns."""
+    return [name for name in schema.names if name in rows.names and _holds(schema.field(name), rows.field(name))]
+
+
+def _holds(kept: pa.Field, coming: pa.Field) -> bool:
+    own, kind = plain_type(coming.type), kept.type
+    if own == kind or pt.is_null(own) or pt.is_null(kind):
+        return True
+    if pt.is_signed_integer(own) and pt.is_signed_integer(kind):
+        return bool(own.bit_width <= kind.bit_width)
+    return bool(pt.is_float32(own) and pt.is_float64(kind))

@@ -95,6 +95,7 @@ class Watcher:
         last = self._told["last"]
         self.before: Instant | None = None if last is None else BatchRecord.of(last).instant
         self.rule_change: BatchRecord | None = None
+        self.new_rules: tuple[Rule, ...] = ()  # since it was opened
 
     @classmethod
     def open(cls, folder: Path, options: WatchOptions, runner: Runner | None = None) -> Watcher:
@@ -378,6 +379,7 @@ class Watcher:
             ledger.rename_rules([rule.name for rule in rules])
             self._commit(told)
             return
+        self.new_rules = tuple(rule for rule in rules if rule not in held.rules)
         instant, schema = next_change(told), self._lines_schema()
         outcome = replace_rules(held, ledger, rules, instant.batch, schema)
         self.rule_change = self._record(instant, outcome, started)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import glob
 import logging
-import signal
-import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -23,8 +21,9 @@ from refute.cli.output.progress import waiting
 from refute.cli.source import SMALL, file_options, size_of, start_spark
 from refute.cli.terminal import hand_over, say
 from refute.cli.watch.flags import speaking_of_options
+from refute.cli.watch.interruption import Interruption, interruption
 from refute.cli.watch.serving import PageServer, address_of
-from refute.errors import OptionError, RefuteError
+from refute.errors import EngineError, OptionError, RefuteError
 from refute.faults import missing_file
 from refute.language.addresses import local_path
 from refute.language.nulls import Nulls
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from refute.watching.records import BatchRecord
 
 _EVERY = 1.0
+_PAUSE = 0.1  # seconds between looks for a batch that has come
 
 
 @click.command("watch")
@@ -107,7 +107,8 @@ def command(
 
     --mask and --no-values hold for the page and for errors; DIR has the rows themselves.
     """
-    click.get_current_context().with_resource(_terminable())
+    context = click.get_current_context()
+    signals = context.with_resource(interruption(context.find_root().obj))
     if source is None or rules is None:
         if serve is None or source is not None:
             raise click.UsageError(
@@ -145,43 +146,78 @@ def command(
     from refute.watching.watcher import WatchOptions
 
     with _unlogged(options.verbose):
-        watch = begin(
-            folder,
-            arriving(session, literally(str(place)) if place.is_dir() else str(place)),
-            WatchOptions(tuple(book), names, op, order, driver_bytes=driver_bytes),
-            FileReader(str(place), given, written),
-            bootstrap=bootstrap,
-            once=once,
-            every=None if once else every,
-            fail_on=fail_on,
-            following=printed.begin,
-        )
-        page, interrupted = None, False
+        with _interrupting(signals):
+            watch = begin(
+                folder,
+                arriving(session, literally(str(place)) if place.is_dir() else str(place)),
+                WatchOptions(tuple(book), names, op, order, driver_bytes=driver_bytes),
+                FileReader(str(place), given, written),
+                bootstrap=bootstrap,
+                once=once,
+                every=None if once else every,
+                fail_on=fail_on,
+                following=printed.begin,
+                starting=signals.note,
+            )
+        page = None
         try:
             if shown is not None:
                 page = PageServer(watch, shown.host, shown.port, shown.hidden, values=shown.values)
                 say(f"page: {page.address}", err=True)
             former = batch_before(watch)
+            if former is not None and former not in watch.batches[-1:]:
+                former = None  # as there is more to tell
             if posting is not None and former is not None:  # as the command may have been killed before it could
                 posting.tell(former.batch, former.time, words.states(watch.rules, former))
-            for record in watch.follow():
+            for record in _followed(watch, signals):
                 printed.tell([record])
                 if posting is not None:
                     posting.tell(record.batch, record.time, words.states(watch.rules, record))
-        except KeyboardInterrupt:
-            interrupted = True  # the way to end it
         finally:
-            watch.stop()
+            with _ending(signals):
+                watch.stop()
             printed.tell(watch.batches)  # the batch that it was in, too
             if page is not None:
                 page.close()
             if posting is not None:
                 posting.close()
-    if interrupted and not watch.batches:  # so nothing has been checked
+    if signals.is_asked and not watch.batches:  # so nothing has been checked
         raise KeyboardInterrupt
     if not (printed.count or as_json or options.quiet):
         say(words.nothing_new(watch.counts) if watch.batches else "No rows have arrived yet.")
     return exit_of(watch)
+
+
+def _followed(watch: refute.Watch, signals: Interruption) -> Iterator[BatchRecord]:
+    """What each batch does, until the stream ends, or the command is asked to; raises what has ended the stream."""
+    while not signals.is_asked:
+        with _ending(signals):
+            is_active = watch.is_active
+            yield from watch.follow(0)
+            if not is_active:
+                return
+        signals.wait(_PAUSE)
+
+
+@contextmanager
+def _ending(signals: Interruption) -> Iterator[None]:
+    """Meanwhile the stream may have ended before us, as whoever stops a service sends Java the same signal."""
+    try:
+        yield
+    except EngineError:
+        if not signals.is_asked:
+            raise
+
+
+@contextmanager
+def _interrupting(signals: Interruption) -> Iterator[None]:
+    """Meanwhile what goes wrong because of a signal is an interruption."""
+    try:
+        yield
+    except Exception:
+        if signals.is_asked:
+            raise KeyboardInterrupt from None
+        raise
 
 
 def exit_of(watch: refute.Watch) -> Exit:
@@ -264,19 +300,6 @@ def _tell(record: BatchRecord, as_json: bool, quiet: bool) -> None:
         hand_over(words.json_line(record) + "\n")
     elif not quiet:
         say(words.line(record))
-
-
-@contextmanager
-def _terminable() -> Iterator[None]:
-    """Meanwhile SIGTERM, by which services and containers are stopped, is what Ctrl-C is."""
-    if threading.current_thread() is not threading.main_thread():  # where signals cannot be heard
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager

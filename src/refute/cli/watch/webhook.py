@@ -24,6 +24,8 @@ _PAUSE = 0.5  # seconds before the second try; twice as many before each further
 _WAITING = 256  # changes that may wait; the oldest are dropped for newer ones
 
 States = dict[str, dict[str, Any]]
+OK, BROKEN, DROPPED = "ok", "broken", "dropped"
+_HOLDS = {"state": OK, "severity": None, "open": 0}
 
 
 class Webhook:
@@ -52,10 +54,16 @@ class Webhook:
         self._thread.start()
 
     def tell(self, batch: int, time_of: str, states: States) -> None:
-        """Posts the rules whose state is another than the one that was posted last; returns at once."""
-        for name, state in states.items():
-            if self._known.get(name, "ok") != state["state"]:
-                self._known[name] = state["state"]
+        """Posts the rules whose state is another than the one that was posted last; returns at once.
+
+        Of one that was broken and is not among the states any more, that it is dropped.
+        """
+        broken = {name: one for name, one in self._known.items() if one["state"] == BROKEN}
+        dropped = {name: one | {"state": DROPPED, "open": 0} for name, one in broken.items() if name not in states}
+        for name, state in {**states, **dropped}.items():
+            known = self._known.get(name, _HOLDS)["state"]
+            if (OK if known == DROPPED else known) != state["state"] and state["severity"] is not None:
+                self._known[name] = state
                 if self._waiting.qsize() >= _WAITING:
                     with contextlib.suppress(queue.Empty):
                         self._waiting.get_nowait()
@@ -79,7 +87,7 @@ class Webhook:
             if problem is not None:
                 self._warn(f"--webhook {self._url}: {problem} Gave up on {name!r}.")
                 continue
-            told[name] = body["state"]
+            told[name] = {key: body[key] for key in _HOLDS}
             try:
                 write_text(self._kept, json.dumps(told) + "\n")
             except OSError as error:
@@ -119,9 +127,9 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
 _OPENER = urllib.request.build_opener(_NoRedirects)
 
 
-def _read(path: Path) -> dict[str, str]:
+def _read(path: Path) -> States:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        return {name: {key: one[key] for key in _HOLDS} for name, one in found.items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return {}
-    return found if isinstance(found, dict) else {}

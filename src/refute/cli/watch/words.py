@@ -43,10 +43,10 @@ def json_line(record: BatchRecord) -> str:
 
 
 def states(rules: Sequence[Rule], record: BatchRecord) -> dict[str, dict[str, Any]]:
-    """The state of each rule after a batch, as a webhook gets it."""
+    """The state of each rule after a batch, as a webhook gets it; without a severity for one that is dropped later."""
     severity = {rule.name: rule.severity.value for rule in rules}
     return {
-        one.name: {"state": "broken" if one.broken else "ok", "severity": severity[one.name], "open": one.open}
+        one.name: {"state": "broken" if one.broken else "ok", "severity": severity.get(one.name), "open": one.open}
         for one in record.rules
-        if one.name in severity  # others are dropped since
+        if one.name in severity or one.open  # else it is dropped with this record
     }

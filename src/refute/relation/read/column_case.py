@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from refute.errors import DataError
 
 
-def check_spelling(names: Mapping[str, Iterable[str]]) -> None:
+def check_spelling(names: Mapping[str, Iterable[str]], needed: Collection[str] | None = None) -> None:
     """Raises DataError where files spell a column in two ways, given the names of the columns of each.
+
+    Where it is said which ones are needed, one of the two must be such a one.
 
     Spark takes `A` of one file and `a` of another for one column, and in JSON loses the values of the second; Arrow
     takes them for two.
@@ -17,7 +19,7 @@ def check_spelling(names: Mapping[str, Iterable[str]]) -> None:
     for file, columns in names.items():
         for name in columns:
             first, spelt = seen.setdefault(name.lower(), (file, name))
-            if spelt != name:
+            if spelt != name and (needed is None or spelt in needed or name in needed):
                 raise other_spelling(spelt, first, name, file)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -32,22 +32,27 @@ class FilePart:
 
 
 def read_parts(
-    files: Sequence[Path], path: str, schema: Schema | None = None, csv: CsvOptions = USUAL
+    files: Sequence[Path],
+    path: str,
+    schema: Schema | None = None,
+    csv: CsvOptions = USUAL,
+    needed: Collection[str] | None = None,
 ) -> list[FilePart]:
     """The tables of files in their order, of as many together as have one format, the same columns and types.
 
-    Types of CSV are inferred for the files of a part. Files without a single byte are skipped, unless all are.
+    Types of CSV are inferred for the files of a part. Files without a single byte are skipped, unless all are. Columns
+    that are not `needed`, if these are given, may hold anything.
     """
     if len(files) == 1:
-        return [FilePart(tuple(files), read_files(files, path, schema, csv))]
+        return [FilePart(tuple(files), read_files(files, path, schema, csv, needed=needed))]
     found: list[FilePart] = []
-    for _, group in groupby(_filled(files), key=lambda file: _shape(file, schema, csv)):
+    for _, group in groupby(_filled(files), key=lambda file: _shape(file, schema, csv, needed)):
         run = tuple(group)
         kind = common_format(map(str, run), path)
         if kind.delimiter is not None:
-            found.append(FilePart(run, read_files(run, path, schema, csv)))
+            found.append(FilePart(run, read_files(run, path, schema, csv, needed=needed)))
         else:
-            found += _alike(run, read_each(run, kind, schema, path, csv), path)
+            found += _alike(run, read_each(run, kind, schema, path, csv, needed=needed), path, needed)
     return found
 
 
@@ -60,16 +65,21 @@ def _filled(files: Sequence[Path]) -> Sequence[Path]:
     return found or files
 
 
-def _shape(file: Path, schema: Schema | None, csv: CsvOptions) -> tuple[FileFormat | None, Sequence[str]]:
+def _shape(
+    file: Path, schema: Schema | None, csv: CsvOptions, needed: Collection[str] | None
+) -> tuple[FileFormat | None, Sequence[str]]:
     """The format of a file, and its columns where they are quickly known."""
     kind = format_of(str(file))
     if kind is None or kind.delimiter is None:
         return kind, ()
+    given = None if schema is None or schema.header else schema.names
     with reading(file):
-        return kind, read_header(file, kind.delimiter, csv, None if schema is None or schema.header else schema.names)
+        return kind, read_header(file, kind.delimiter, csv, given, needed=needed)
 
 
-def _alike(files: Sequence[Path], tables: Sequence[pa.Table], path: str) -> Iterator[FilePart]:
+def _alike(
+    files: Sequence[Path], tables: Sequence[pa.Table], path: str, needed: Collection[str] | None
+) -> Iterator[FilePart]:
     """Parts of files whose tables have the same columns and types, of which one without any value fits each."""
     first = 0
     kinds = _kinds(tables[0])
@@ -78,9 +88,9 @@ def _alike(files: Sequence[Path], tables: Sequence[pa.Table], path: str) -> Iter
         if own.keys() == kinds.keys() and all(_fit(kinds[name], own[name]) for name in own):
             kinds = {name: own[name] if pt.is_null(kind) else kind for name, kind in kinds.items()}
             continue
-        yield FilePart(tuple(files[first:place]), joined(tables[first:place], files[first:place], path))
+        yield FilePart(tuple(files[first:place]), joined(tables[first:place], files[first:place], path, needed))
         first, kinds = place, own
-    yield FilePart(tuple(files[first:]), joined(tables[first:], files[first:], path))
+    yield FilePart(tuple(files[first:]), joined(tables[first:], files[first:], path, needed))
 
 
 def _kinds(table: pa.Table) -> dict[str, pa.DataType]:

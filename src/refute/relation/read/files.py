@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -17,8 +17,9 @@ from refute.relation.read.formats import FileFormat, common_format, format_of, i
 from refute.relation.read.isolated import read_orc
 from refute.relation.read.json import read_json
 from refute.relation.read.partitions import partition_values
-from refute.relation.read.schema import Schema, types_of_their_own
+from refute.relation.read.schema import ODD, Schema, types_of_their_own
 from refute.relation.read.unreadable import reading
+from refute.relation.types import usable
 
 
 def read_local(path: str | Path, schema: Schema | None = None, csv: CsvOptions = USUAL) -> pa.Table:
@@ -32,26 +33,45 @@ def read_local(path: str | Path, schema: Schema | None = None, csv: CsvOptions =
 
 
 def read_files(
-    files: Sequence[Path], path: str, schema: Schema | None = None, csv: CsvOptions = USUAL, *, shared: bool = False
+    files: Sequence[Path],
+    path: str,
+    schema: Schema | None = None,
+    csv: CsvOptions = USUAL,
+    *,
+    shared: bool = False,
+    needed: Collection[str] | None = None,
 ) -> pa.Table:
     """The table of some of the files that a path, folder or glob names.
 
     Of CSV files whose headers differ, it has the columns that all of them have where these are asked for as `shared`.
+    Where it is said which columns are `needed`, others may hold what cannot be read, and are missing or `ODD` then.
     """
     kind = common_format([str(file) for file in files], path)
-    return joined(read_each(files, kind, schema, path, csv, shared=shared), files, path)
+    return joined(read_each(files, kind, schema, path, csv, shared=shared, needed=needed), files, path, needed)
 
 
-def joined(tables: Sequence[pa.Table], files: Sequence[Path], path: str) -> pa.Table:
+def joined(
+    tables: Sequence[pa.Table], files: Sequence[Path], path: str, needed: Collection[str] | None = None
+) -> pa.Table:
     """The table whose parts are those of files of one format; raises an error where they do not fit together."""
     if format_of(str(files[0])) is FileFormat.JSON or len(files) > 1:
         names = {str(file): table.column_names for file, table in zip(files, tables, strict=True)}
-        check_spelling(names)
+        check_spelling(names, needed)
+    odd = {} if needed is None else {one.name: ODD for table in tables for one in table.schema if one.type == ODD}
+    tables = [_made_odd(table, odd.keys() - {*(needed or ())}) for table in tables] if odd else tables
     try:
         whole = pa.concat_tables(tables, promote_options="permissive")
     except pa.ArrowException as error:
         raise mixed_files(path, str(error)) from error
     return _with_partitions(whole, [len(table) for table in tables], files, path)
+
+
+def _made_odd(table: pa.Table, names: Collection[str]) -> pa.Table:
+    for name in names:
+        if name in table.column_names:
+            place = table.column_names.index(name)
+            table = table.set_column(place, name, pa.nulls(len(table), ODD))
+    return table
 
 
 def local_files(path: str) -> list[Path]:
@@ -94,21 +114,28 @@ def _below(folder: Path) -> list[Path]:
 
 
 def read_each(
-    files: Sequence[Path], kind: FileFormat, schema: Schema | None, path: str, csv: CsvOptions, *, shared: bool = False
+    files: Sequence[Path],
+    kind: FileFormat,
+    schema: Schema | None,
+    path: str,
+    csv: CsvOptions,
+    *,
+    shared: bool = False,
+    needed: Collection[str] | None = None,
 ) -> list[pa.Table]:
     """The tables of files of one format, one by one."""
     if kind.delimiter is not None:
-        return read_csv(files, kind.delimiter, schema, csv, shared=shared)
+        return read_csv(files, kind.delimiter, schema, csv, shared=shared, needed=needed)
     if csv != USUAL:
         raise not_csv(kind.value, path)
     if kind is FileFormat.JSON:
-        return read_json(files, schema)
+        return read_json(files, schema, needed)
     if schema is not None:
         raise types_of_their_own(kind.value, path)
     tables = []
     for file in files:
         with reading(file):
-            table = _READERS[kind](file)
+            table = _READERS[kind](file, needed)
             if kind is FileFormat.ARROW:  # whose lengths and offsets, damaged, may point anywhere
                 table.validate(full=True)
             tables.append(table.rename_columns(table.column_names))  # which fails here where a name is not text
@@ -128,20 +155,25 @@ def _with_partitions(whole: pa.Table, counts: Sequence[int], files: Sequence[Pat
     return whole
 
 
-def _read_parquet(file: Path) -> pa.Table:
+def _read_parquet(file: Path, needed: Collection[str] | None) -> pa.Table:
     from pyarrow import parquet
 
-    return parquet.read_table(file, partitioning=None)
+    columns = None if needed is None else usable(parquet.read_schema(file), needed)
+    return parquet.read_table(file, columns=columns, partitioning=None)
 
 
-def _read_feather(file: Path) -> pa.Table:
+def _read_feather(file: Path, needed: Collection[str] | None) -> pa.Table:
     from pyarrow import feather
 
     return feather.read_table(file)
 
 
+def _read_orc(file: Path, needed: Collection[str] | None) -> pa.Table:
+    return read_orc(file)
+
+
 _READERS = {
     FileFormat.PARQUET: _read_parquet,
-    FileFormat.ORC: read_orc,
+    FileFormat.ORC: _read_orc,
     FileFormat.ARROW: _read_feather,
 }

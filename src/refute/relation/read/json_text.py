@@ -1,18 +1,24 @@
-"""The text of a JSON file, looked over before Arrow's parser gets it, which trusts that every line is an object."""
+"""The text of a JSON file, looked over before Arrow's parser gets it, which trusts that every line is an object.
+
+Columns that hold what it cannot read may be left out.
+"""
 
 from __future__ import annotations
 
 import codecs
+import json
+import math
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from refute.faults import unreadable
+from refute.faults import not_json, unreadable
 
 MOST_LEVELS = 500  # of nesting: Arrow's parser calls itself for each, and dies where its stack ends
 LONG_NUMBER = 16  # digits from which on a float may not hold a whole number
@@ -118,3 +124,77 @@ def _has_long_number(array: NDArray[np.uint8]) -> bool:
         run = run[:-length] & run[length:]
         length *= 2
     return bool(run.any())
+
+
+class _Object(list[tuple[str, Any]]):
+    """The members of an object, in which a name may come twice."""
+
+
+class _Number(str):
+    """A number as it is spelt."""
+
+    __slots__ = ()
+
+
+def kind_of(value: Any) -> str:
+    """A kind of values that Arrow does not put into one column with others."""
+    if isinstance(value, _Number | int | float) and not isinstance(value, bool):
+        return "a number"
+    if isinstance(value, str):
+        return "text"
+    if isinstance(value, bool):
+        return "true or false"
+    return "an object" if isinstance(value, _Object | dict) else "a list"
+
+
+def without_odd_columns(text: JsonText, file: Path, needed: Collection[str]) -> tuple[JsonText, list[str]]:
+    """The text without columns that are not needed and may be what Arrow cannot read, and the names of these.
+
+    They have values of several kinds, nested ones, numbers beyond all floats, text that is not Unicode, or come twice
+    in a row. Raises DataError for a line that is not JSON.
+    """
+    kinds: dict[str, str] = {}
+    odd: dict[str, None] = {}
+    for row in _rows(text, file):
+        seen: set[str] = set()
+        for name, value in row:
+            if name in needed or name in odd:
+                continue
+            is_mixed = value is not None and kinds.setdefault(name, kind_of(value)) != kind_of(value)
+            if is_mixed or name in seen or not (_is_plain(name) and _is_plain(value)):
+                odd[name] = None
+            seen.add(name)
+    lines = [_spelt(_Object(member for member in row if member[0] not in odd)).encode() for row in _rows(text, file)]
+    found = replace(text, data=b"\n".join(lines), longest=max(map(len, lines), default=0) + 1)
+    return found, [name for name in odd if _is_plain(name)]
+
+
+def _rows(text: JsonText, file: Path) -> Iterator[_Object]:
+    for number, line in text.lines():
+        try:
+            row = json.loads(
+                line, parse_int=_Number, parse_float=_Number, parse_constant=_Number, object_pairs_hook=_Object
+            )
+        except json.JSONDecodeError as error:
+            raise unreadable(str(file), f"Line {number:,} is not JSON: {not_json(error)}", line=number) from error
+        assert isinstance(row, _Object)  # as the line begins with a brace
+        yield row
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, _Number):
+        return math.isfinite(float(value))
+    if isinstance(value, str):
+        return not any("\ud800" <= letter <= "\udfff" for letter in value)
+    return not isinstance(value, list)
+
+
+def _spelt(value: Any) -> str:
+    """A value as JSON, numbers as they were."""
+    if isinstance(value, _Number):
+        return value
+    if isinstance(value, _Object):
+        return "{" + ",".join(f"{json.dumps(name)}:{_spelt(one)}" for name, one in value) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(_spelt, value)) + "]"
+    return json.dumps(value)

@@ -43,12 +43,14 @@ def retyped(
     op: str | None = None,
     *,
     order: str | None = None,
+    needed: Collection[str] | None = None,
     spare: Collection[str] | None = None,
     csv: CsvOptions = USUAL,
 ) -> pa.Table:
     """The table of files that have been read, with the types of a schema, as `read_like` has it.
 
-    The schema may lack `order`, too, which has the type that its cells look like then.
+    The schema may lack `order`, too, which has the type that its cells look like then. Columns that are not `needed`,
+    if these are given, may hold what cannot be read.
     """
     kind = common_format([str(file) for file in files], path)
     known = [name for name in table.column_names if name in schema.names and name != op]
@@ -65,7 +67,7 @@ def retyped(
         if wanted is None:
             return _with_nulls(table, absent)
         try:
-            again = read_files(files, path, wanted, csv)
+            again = read_files(files, path, wanted, csv, needed=needed)
         except DataError as error:
             name = str(error.facts.get("column"))
             if name in misfits or name not in (spare or ()):

@@ -7,7 +7,7 @@ that a schema means the same whoever reads the file, and a cell is never taken f
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -19,6 +19,7 @@ from refute.errors import DataError, OptionError, did_you_mean
 from refute.relation.read.csv.header import listed
 from refute.relation.read.csv.types import DAY, FEW, TIME, CsvType
 
+ODD = pa.binary()  # the type of a column that cannot be read and need not be: no rule can use it
 _INTEGER = r"\A[+-]?[0-9]+\z"
 _FLOAT = r"\A(?:[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?|NaN|[+-]?Infinity)\z"
 _MOMENT = rf"\A{DAY}(?:[ T]{TIME})?\z"
@@ -143,11 +144,11 @@ class Schema:
         """The columns in order."""
         return tuple(self.types)
 
-    def require(self, known: Iterable[str], where: str) -> None:
-        """Raises DataError where the data lacks a column."""
+    def require(self, known: Iterable[str], where: str, needed: Collection[str] | None = None) -> None:
+        """Raises DataError where the data lacks a column, one of those that are `needed` if these are given."""
         names = dict.fromkeys(known)
         for name in self.types:
-            if name not in names:
+            if name not in names and (needed is None or name in needed):
                 there = f"Its columns are {listed(list(names))}." if names else "It has no columns."
                 raise DataError(
                     f"The schema has a column {name!r}, which {where!r} lacks. {there}{did_you_mean(name, names)}",
@@ -156,9 +157,23 @@ class Schema:
                     path=where,
                 )
 
-    def table(self, cells: Mapping[str, pa.ChunkedArray], where: str) -> pa.Table:
-        """Columns of text as a table of this schema; raises DataError where they do not fit."""
-        return pa.table({name: kind.values(cells[name], name, where) for name, kind in self.types.items()})
+    def table(
+        self, cells: Mapping[str, pa.ChunkedArray], where: str, needed: Collection[str] | None = None
+    ) -> pa.Table:
+        """Columns of text as a table of this schema; raises DataError where they do not fit.
+
+        Columns that are not `needed`, if these are given, may be missing, and are `ODD` where they do not fit.
+        """
+        columns = {}
+        for name, kind in self.types.items():
+            if name in cells or needed is None or name in needed:
+                try:
+                    columns[name] = kind.values(cells[name], name, where)
+                except DataError:
+                    if needed is None or name in needed:
+                        raise
+                    columns[name] = pa.chunked_array([pa.nulls(len(cells[name]), ODD)])
+        return pa.table(columns)
 
 
 @lru_cache(maxsize=64)

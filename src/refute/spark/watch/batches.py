@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,12 +19,16 @@ from pyspark.sql import DataFrame, SparkSession
 from refute.errors import DataError, RefuteError, SchemaError
 from refute.language.rulebook import Rule, Severity
 from refute.relation import Relation
-from refute.relation.read.files import read_local
+from refute.relation.read.csv.options import USUAL, CsvOptions
+from refute.relation.read.files import local_files
+from refute.relation.read.schema import Schema
 from refute.spark.session.failures import plain_failures
 from refute.spark.session.warning import calm
 from refute.spark.source.types import arrow_type
 from refute.spark.watch.executors import SparkTasks
-from refute.watching.watcher import Watcher, WatchOptions
+from refute.watching.file_batch import FileBatch
+from refute.watching.intake import Intake, read_by
+from refute.watching.watcher import BOOTSTRAP, Watcher, WatchOptions
 
 _watchers: dict[str, Watcher] = {}  # of this process, by folder
 _lock = threading.Lock()
@@ -64,9 +69,12 @@ class BatchReader(ABC):
     def bootstrap(self, table: Any, watcher: Watcher) -> Any:
         """The rows of a table that was there first: a DataFrame, one in memory, or files that this process reads."""
         if isinstance(table, str | Path):
-            return read_local(table)
+            return first_rows(local_files(str(table)), str(table), watcher)
         if not isinstance(table, DataFrame):
-            return Relation.of(table).arrow
+            relation, read = Relation.of(table), read_by(watcher.rules, watcher.key)
+            single = [name for name in relation.names if relation.names.count(name) == 1]
+            names = {*read, *(name for name in single if relation.type_of(name).is_usable)}
+            return pa.table({name: relation.column(name) for name in relation.names if name in names})
         watcher.expect(_estimated_bytes(table, watcher))
         return table if watcher.is_elsewhere else rows_of(table)
 
@@ -77,6 +85,16 @@ class ColumnReader(BatchReader):
     def read(self, frame: DataFrame, watcher: Watcher) -> Any:
         """The rows of a batch, which Spark evaluates once."""
         return frame if watcher.is_elsewhere else rows_of(frame)
+
+
+def first_rows(
+    files: Sequence[Path], path: str, watcher: Watcher, schema: Schema | None = None, csv: CsvOptions = USUAL
+) -> pa.Table:
+    """The rows of files that were there first, of which columns that nothing reads may hold anything."""
+    if not files:
+        return pa.table({})
+    intake = Intake(BOOTSTRAP, False, None, None, read_by(watcher.rules, watcher.key), {})
+    return FileBatch(files, path, intake, watcher.key, schema, csv).table(watcher.schema)
 
 
 def _estimated_bytes(table: DataFrame, watcher: Watcher) -> int:
@@ -127,21 +145,22 @@ class BatchTaker:
         try:
             watcher.take(batch, query, table)
         except (DataError, SchemaError) as error:
-            if self.reader.origin is None:
+            is_ours = str(error.facts.get("path", "")).startswith(self.folder)  # a file that is damaged, say
+            if self.reader.origin is None or is_ours:
                 raise
             raise type(error)(f"{error} Batch {batch:,} is {self.reader.origin}.", **error.facts) from error
 
     def _stop_if_broken(self, watcher: Watcher, batch: int) -> None:
-        rule = self.broken(watcher)
+        rule = self.broken(watcher, watcher.rules)
         if rule is not None:
             told = f"{STOPPED}{rule.name!r} is broken as of batch {batch:,}."
             raise StoppedError(told, rule=rule.name, count=batch)
 
-    def broken(self, watcher: Watcher) -> Rule | None:
-        """A rule that is broken where that is to stop the stream."""
+    def broken(self, watcher: Watcher, rules: Sequence[Rule]) -> Rule | None:
+        """One of some rules that is broken where that is to stop the stream."""
         if self.fail_on is None:
             return None
-        asked = [rule for rule in watcher.rules if self.fail_on in (Severity.WARN, rule.severity)]
+        asked = [rule for rule in rules if self.fail_on in (Severity.WARN, rule.severity)]
         return next((rule for rule in asked if watcher.is_broken(rule)), None)
 
     def close(self) -> None:

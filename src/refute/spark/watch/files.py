@@ -12,11 +12,11 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from refute.relation.read.csv.options import USUAL, CsvOptions
-from refute.relation.read.files import local_files, read_files
+from refute.relation.read.files import local_files
 from refute.relation.read.formats import format_of, in_order
 from refute.relation.read.schema import Schema
 from refute.spark.session.failures import plain_failures
-from refute.spark.watch.batches import BatchReader
+from refute.spark.watch.batches import BatchReader, first_rows
 from refute.watching.file_batch import FileBatch
 from refute.watching.intake import Intake, read_by
 from refute.watching.watcher import BOOTSTRAP, Watcher
@@ -73,7 +73,7 @@ class FileReader(BatchReader):
         if schema is not None:  # a table that was there first need not say what is done with rows, and in which order
             spare = {options.op} | ({options.order} - read_by(watcher.rules, watcher.key).keys())
             schema = Schema({name: kind for name, kind in schema.types.items() if name not in spare}, schema.header)
-        return read_files(files, str(table), schema, self.csv) if files else pa.table({})
+        return first_rows(files, str(table), watcher, schema, self.csv)
 
 
 def _root(path: str) -> Path:

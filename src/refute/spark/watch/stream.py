@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,19 +10,19 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructField
 
 from refute.errors import DataError, SchemaError
 from refute.faults import unknown_column
 from refute.language.rulebook import Rule
 from refute.relation.binding import check_rules
+from refute.relation.types import is_usable
 from refute.spark.expressions import quoted
 from refute.spark.session.failures import plain_failures
 from refute.spark.source.column_names import Naming, spelled, with_fields
 from refute.spark.source.renaming import by_code_point, renamed
 from refute.spark.source.types import empty_relation
 from refute.spark.watch.batches import BatchTaker
-from refute.watching.intake import is_plain, read_by
+from refute.watching.intake import read_by
 from refute.watching.places import WatchPlaces
 
 
@@ -55,7 +56,12 @@ class Stream:
         own_key = tuple(names[name] for name in key)
         check_rules(relation, chosen, own_key)
         wanted = {*names.values()}
-        kept = [one.name for one in whole.schema.fields if one.name in wanted or _is_plain(one, relation.arrow.schema)]
+        times = Counter(one.name.lower() for one in whole.schema.fields)  # as Spark takes two for one
+        kept = [
+            one.name
+            for one in relation.arrow.schema
+            if one.name in wanted or (times[one.name.lower()] == 1 and is_usable(one.type))
+        ]
         if len(set(kept)) < len(kept):
             raise SchemaError("The stream has several columns of one name. Rename them.", columns=tuple(kept))
         selected = whole.select(*(F.col(quoted(name)) for name in kept))
@@ -85,7 +91,3 @@ def start(frame: DataFrame, taker: BatchTaker, *, once: bool, every: float | Non
 
 def _is_renamed(rule: Rule, names: dict[str, str]) -> bool:
     return any(names[name] != name for name in rule.columns)
-
-
-def _is_plain(field: StructField, schema: Any) -> bool:
-    return is_plain(schema.field(field.name).type)

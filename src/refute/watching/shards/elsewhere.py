@@ -20,7 +20,7 @@ from refute.live.engine import LiveEngine
 from refute.live.feed import net_changes
 from refute.live.state import State
 from refute.watching.here import keys_of
-from refute.watching.intake import Intake, completed, fitted, read_by
+from refute.watching.intake import Intake, completed, fitted, read_by, sure_to_fit
 from refute.watching.outcome import NOTHING, BatchOutcome, named_among, netted
 from refute.watching.places import WatchPlaces
 from refute.watching.publishing.ledger import Ledger
@@ -106,10 +106,13 @@ class RowsElsewhere:
         kept, runner = self.kept, self._runner
         if isinstance(rows, pa.Table) and kept.schema is not None:
             rows = completed(rows, intake, kept.schema, kept.key)
-        given = runner.schema(rows).empty_table()
+        given = rows if isinstance(rows, pa.Table) else runner.schema(rows).empty_table()
         if intake.op is not None and intake.fed and intake.op not in given.column_names:
             net_changes(State((), kept.key, "auto", 0), given, intake.op)  # which says so
         plain = given.select([name for name in given.column_names if name != intake.op])
+        if kept.schema is not None and given is not rows:  # tasks have the values, of which each must fit
+            sure = {*sure_to_fit(plain.schema, kept.schema), *intake.read}
+            plain = plain.select([name for name in plain.column_names if name in sure])
         fit, lost = fitted(plain, kept.schema, intake.read, intake.lost, intake.batch)
         if len(self._numbers_or_none) > 2 * ledger.n_open + _SPARE:
             self._known = None

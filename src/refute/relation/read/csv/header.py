@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import csv
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from refute.errors import DataError
@@ -22,7 +22,13 @@ class Header:
     above: int
 
 
-def header_of(lines: Iterable[str], delimiter: str, file: str, options: CsvOptions = USUAL) -> Header:
+def header_of(
+    lines: Iterable[str],
+    delimiter: str,
+    file: str,
+    options: CsvOptions = USUAL,
+    needed: Collection[str] | None = None,
+) -> Header:
     """The header, from the first line that is not empty on; raises DataError where there is none."""
     delimiter, quote = options.separates(delimiter), options.quote
     rules = {"quoting": csv.QUOTE_NONE} if quote is None else {"quotechar": quote}
@@ -32,7 +38,7 @@ def header_of(lines: Iterable[str], delimiter: str, file: str, options: CsvOptio
             if cells:
                 _check_header(cells, taken, options, file)
                 above = next(place for place, line in enumerate(taken) if line.strip("\r\n"))
-                return Header(column_names(cells, file), "".join(taken), above)
+                return Header(column_names(cells, file, needed), "".join(taken), above)
     except csv.Error as error:
         most = csv.field_size_limit()
         message = (
@@ -82,15 +88,32 @@ def _unclosed(file: str, line: int) -> DataError:
     )
 
 
-def column_names(header: Sequence[str | None], file: str) -> tuple[str, ...]:
+def column_names(header: Sequence[str | None], file: str, needed: Collection[str] | None = None) -> tuple[str, ...]:
     """The names of the columns, with LF for CR LF as in cells; one without a name is `_c` and its number. Raises
-    DataError where two are equal."""
+    DataError where two are equal.
+
+    Where it is said which ones are needed, others that have one name are as if they had none.
+    """
     names = tuple((name or f"_c{position}").replace("\r\n", "\n") for position, name in enumerate(header))
     if len(set(names)) < len(names):
-        twice = next(name for name, often in Counter(names).items() if often > 1)
+        times = Counter(names)
+        if needed is not None and not any(name in needed for name, often in times.items() if often > 1):
+            return _apart(names, times)
+        twice = next(name for name, often in times.items() if often > 1)
         message = f"The header of {file!r} has more than one column {twice!r}. Rename one of them."
         raise DataError(message, column=twice, path=file)
     return names
+
+
+def _apart(names: Sequence[str], times: Counter[str]) -> tuple[str, ...]:
+    """The names, with others for those that come several times."""
+    found: list[str] = []
+    for position, name in enumerate(names):
+        own = name if times[name] == 1 else f"_c{position}"
+        while own in found or (own != name and own in times):
+            own += "_"
+        found.append(own)
+    return tuple(found)
 
 
 def listed(names: Sequence[str], most: int = 20) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, chain, islice
 from pathlib import Path
@@ -36,19 +36,21 @@ def read_csv(
     options: CsvOptions = USUAL,
     *,
     shared: bool = False,
+    needed: Collection[str] | None = None,
 ) -> list[pa.Table]:
     """The tables in CSV files with one header, of one schema; an empty cell is null, whatever the type of its column.
 
     Without a schema, a column's type is inferred from the cells of all files. Files without a single byte, which Spark
     writes for tasks without rows, are skipped. Raises DataError where a file is malformed or does not fit the
-    schema, or where headers differ, unless only columns that all files have are asked for as `shared`.
+    schema, or where headers differ, unless only columns that all files have are asked for as `shared`. Columns that are
+    not `needed`, if these are given, may hold anything: they are `ODD` where they do not fit the schema.
     """
     parts: dict[Path, pa.Table] = {}
     given = None if schema is None or schema.header else schema.names
     for file in files:
         with reading(file):
             if file.stat().st_size:
-                parts[file] = read_text(file, delimiter, given, options, single=is_single(schema))
+                parts[file] = read_text(file, delimiter, given, options, single=is_single(schema), needed=needed)
     if not parts:
         raise no_header(str(files[0]))
     (first, head), *others = parts.items()
@@ -60,8 +62,8 @@ def read_csv(
         if part.column_names != names:
             raise other_header(str(file), part.column_names, str(first), names)
     if schema is not None:
-        schema.require(names, str(first))
-        typed = {file: schema.table(_columns(part), str(file)) for file, part in parts.items()}
+        schema.require(names, str(first), needed)
+        typed = {file: schema.table(_columns(part), str(file), needed) for file, part in parts.items()}
         return [typed.get(file, typed[first].slice(0, 0)) for file in files]
     whole = pa.concat_tables(parts.values())
     if not len(whole):  # no cell says of which type a column is, so it compares with all
@@ -90,13 +92,14 @@ def read_text(
     options: CsvOptions = USUAL,
     *,
     single: bool = False,
+    needed: Collection[str] | None = None,
 ) -> pa.Table:
     """The cells of a file as text: null where empty, the empty string where written as two quotes.
 
     Where names are given, the file has no header. With `single`, its one column is not doubted.
     """
     try:
-        return _cells(file, delimiter, names, options, single)
+        return _cells(file, delimiter, names, options, single, needed)
     except UnicodeDecodeError:
         raise _not_encoded(file, options) from None
     except pa.ArrowInvalid as error:
@@ -114,8 +117,15 @@ def _not_encoded(file: Path, options: CsvOptions) -> DataError:
         return not_encoded(str(file), options.encoding, stream.read(_BLOCKS[0]))
 
 
-def _cells(file: Path, delimiter: str, names: Sequence[str] | None, given: CsvOptions, single: bool) -> pa.Table:
-    opening = _opening(file, delimiter, names, given, single)
+def _cells(
+    file: Path,
+    delimiter: str,
+    names: Sequence[str] | None,
+    given: CsvOptions,
+    single: bool,
+    needed: Collection[str] | None,
+) -> pa.Table:
+    opening = _opening(file, delimiter, names, given, single, needed)
     check_encoding(file, given)
     if not opening.has_rows:  # of which Arrow makes nothing where the header's line has no end
         return pa.schema([(name, pa.string()) for name in opening.names]).empty_table()
@@ -128,7 +138,8 @@ def last_cells(
     file: Path, delimiter: str, names: Sequence[str], options: CsvOptions, *, has_header: bool
 ) -> pa.ChunkedArray:
     """The last column of a file as text; raises DataError where the last quote is never closed."""
-    opening = _opening(file, delimiter, None if has_header else names, replace(options, as_given=True), single=True)
+    given = None if has_header else names
+    opening = _opening(file, delimiter, given, replace(options, as_given=True), single=True, needed=None)
     return _parsed(file, delimiter, opening, options, columns=[names[-1]]).column(0)
 
 
@@ -200,10 +211,11 @@ def read_header(
     given: Sequence[str] | None = None,
     *,
     single: bool = False,
+    needed: Collection[str] | None = None,
 ) -> tuple[str, ...]:
     """The names of the columns, if none are given; raises DataError where two are equal, or for a wrong delimiter."""
     try:
-        return _opening(file, delimiter, given, options, single).names
+        return _opening(file, delimiter, given, options, single, needed).names
     except UnicodeDecodeError:
         raise _not_encoded(file, options) from None
 
@@ -217,7 +229,14 @@ class _Opening:
     has_rows: bool
 
 
-def _opening(file: Path, delimiter: str, given: Sequence[str] | None, options: CsvOptions, single: bool) -> _Opening:
+def _opening(
+    file: Path,
+    delimiter: str,
+    given: Sequence[str] | None,
+    options: CsvOptions,
+    single: bool,
+    needed: Collection[str] | None,
+) -> _Opening:
     """How a file begins, with the names that are given or else those of its header."""
     with (
         pa.input_stream(str(file), compression="detect") as stream,
@@ -225,7 +244,7 @@ def _opening(file: Path, delimiter: str, given: Sequence[str] | None, options: C
         io.TextIOWrapper(letters, encoding="utf-8-sig" if options.is_utf8 else options.encoding, newline="") as text,
     ):
         check_is_text(str(file), letters.peek(_BEGINNING)[:_BEGINNING])
-        header = header_of(text, delimiter, str(file), options) if given is None else None
+        header = header_of(text, delimiter, str(file), options, needed) if given is None else None
         rest = list(islice(text, _SHOWING))
         if header is None:
             names, skipped = tuple(given or ()), 0
