@@ -147,9 +147,7 @@ def test_files_that_spell_a_column_in_two_ways_are_refused(spark: SparkSession, 
                 pyarrow.orc.write_table(table, file)
             case _:
                 file.write_text(json.dumps(table.to_pylist()[0]))
-    with pytest.raises(
-        DataError, match=r"differ only by case: .*'Zip' and .*'zip'|columns 'zip' of .*, which may differ by case"
-    ):
+    with pytest.raises(DataError, match=r"differ only by case: .*'Zip' and .*'zip'|called 'zip', or differ"):
         SparkEngine(str(tmp_path), session=spark)
 
 

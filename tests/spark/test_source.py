@@ -299,7 +299,7 @@ def test_keys_are_the_ids_of_rows_alone_or_together(spark_kind: SparkSession) ->
 def test_columns_that_spark_cannot_tell_apart_are_named(spark: SparkSession) -> None:
     with pytest.raises(DataError, match="Spark cannot distinguish the columns 'id' and 'ID'"):
         open_source(spark.range(1).select("id", F.col("id").alias("ID")))
-    with pytest.raises(DataError, match="'__row', a name that Refute reserves"):
+    with pytest.raises(DataError, match=r"'__row' of .* has a name that Refute reserves"):
         open_source(spark.range(1).select(F.col("id").alias("__row")))
 
 
