@@ -6,6 +6,8 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -35,12 +37,54 @@ def test_files_of_the_forge_follow_their_schemas() -> None:
         assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
+def jobs() -> Iterator[tuple[str, str, Any]]:
+    """Each job of the workflows with the file that has it, and its name."""
+    for file in sorted((ROOT / ".github" / "workflows").iterdir()):
+        for name, job in read(f".github/workflows/{file.name}")["jobs"].items():
+            yield file.name, name, job
+
+
+def test_every_workflow_is_checked() -> None:
+    assert {f".github/workflows/{file}" for file, _, _ in jobs()} == {name for name in SCHEMAS if "workflows" in name}
+
+
+def test_every_promised_version_and_system_is_tested() -> None:
+    promised = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["classifiers"]
+    versions = {one.rsplit(" ", 1)[1] for one in promised if re.fullmatch(r".*Python :: 3\.\d+", one)}
+    (matrix,) = (job["strategy"]["matrix"] for file, name, job in jobs() if (file, name) == ("tests.yml", "tests"))
+    systems = {*matrix["os"], *(one["os"] for one in matrix["include"])}
+    assert set(matrix["python"]) == versions
+    assert {one.split("-")[0] for one in systems} == {"ubuntu", "macos"}
+    assert {"Operating System :: MacOS", "Operating System :: POSIX :: Linux"} <= set(promised)
+
+
+def test_workflows_do_what_they_are_for() -> None:
+    done = {(file, " ".join(step["run"].split())) for file, _, job in jobs() for step in job["steps"] if "run" in step}
+    wanted = ("make lint", "make unit PYTHON=python", "make oldest", "make docs")
+    assert {("tests.yml", command) for command in wanted} <= done
+    assert ("tests.yml", 'pip install . cd "$RUNNER_TEMP" refute demo') in done
+    profiles = {step["env"]["HYPOTHESIS_PROFILE"] for file, _, job in jobs() for step in job["steps"] if "env" in step}
+    assert profiles == {"ci", "thorough"}
+
+
+def test_steps_are_shell_that_parses_and_expressions_that_have_a_value(tmp_path: Path) -> None:
+    for _, _, job in jobs():
+        matrix = job.get("strategy", {}).get("matrix", {})
+        keys = {*matrix, *(key for one in matrix.get("include", ()) for key in one)} - {"include"}
+        used = re.findall(r"\$\{\{\s*(.*?)\s*\}\}", repr(job))
+        assert set(used) <= {f"matrix.{key}" for key in keys}
+        assert job["runs-on"] in ("ubuntu-latest", "${{ matrix.os }}")
+        for step in job["steps"]:
+            assert ("run" in step) != ("uses" in step)
+            (tmp_path / "step").write_text(step.get("run", ""), encoding="utf-8")
+            assert subprocess.run(["bash", "-n", str(tmp_path / "step")]).returncode == 0
+
+
 def test_every_make_target_of_the_workflows_exists() -> None:
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
-    for name in (".github/workflows/tests.yml", ".github/workflows/nightly.yml"):
-        for job in read(name)["jobs"].values():
-            asked = [step["run"].split()[1] for step in job["steps"] if step.get("run", "").startswith("make ")]
-            assert set(asked) <= targets
+    for _, _, job in jobs():
+        asked = [step["run"].split()[1] for step in job["steps"] if step.get("run", "").startswith("make ")]
+        assert set(asked) <= targets
 
 
 def test_the_hook_for_rule_files_finds_what_it_lints() -> None:

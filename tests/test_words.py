@@ -26,6 +26,7 @@ ENDS = re.compile(r"""[.?!]$|\.\{\}$|[.?!]["'`]$|\n\{\}$""")
 # Calls that give the end of a sentence, or whole ones.
 SAYING = ("ended", "did_you_mean", "csv_advice", "remedy", "not_json", "explained")
 WHOLE = {  # names of what is a whole sentence, or several, wherever a message ends with it
+    "AS_GIVEN",
     "error",
     "hint",
     "reason",

@@ -176,7 +176,8 @@ def in_references(error: RefuteError, names: Sequence[str]) -> RefuteError:
     if "quoted" in facts:  # by columns of the other table, whose names mean nothing in this one
         facts["quoted"] = quotation(*(text for _, text in error.quoted))
     if facts.get("option") in ("delimiter", "encoding"):
-        said = said.replace(csv_advice(str(facts["option"]), str(facts["expected"])), _SAVE_IT)
+        advice = csv_advice(str(facts["option"]), str(facts["expected"]))
+        said = said.replace(f"{advice} {AS_GIVEN}", _SAVE_IT).replace(advice, _SAVE_IT)
     return type(error)(f"References of {', '.join(names)}: {said}", **facts)
 
 
@@ -194,6 +195,9 @@ def csv_advice(option: str, value: str) -> str:
     given = "\\t" if value == "\t" else value
     flag = f"'{given}'" if option == "delimiter" else given
     return f"Pass csv={{{option!r}: {given!r}}} (--{option} {flag})."
+
+
+AS_GIVEN = "If the file is right, add 'as_given': True to csv= (--csv-as-given)."
 
 
 _SAVE_IT = "Save it with commas and as UTF-8, or as Parquet, because csv= is about the table that is checked."

@@ -51,6 +51,16 @@ def test_rules_that_hold_exit_with_zero(data: str, tmp_path: Path) -> None:
     assert check(data, rules(tmp_path, HOLDS)) == 0
 
 
+def test_a_file_of_one_column_is_read_where_that_is_insisted_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "codes.csv").write_text("key:value\na:b\na:b\n", encoding="utf-8")
+    asked = str(tmp_path / "codes.csv"), "unique(`key:value`)"
+    assert check(*asked, "--delimiter", ",") == 3
+    assert "--csv-as-given" in capsys.readouterr().err
+    assert check(*asked, "--csv-as-given") == 1
+
+
 @pytest.mark.parametrize(("severity", "code"), [("error", 1), ("warn", 2)])
 def test_a_broken_rule_exits_with_its_severity_and_shows_the_clash(
     data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], severity: str, code: int

@@ -22,13 +22,16 @@ from oracle import rows_of, violations
 from refute.discovery import Discovery, Progress, RuleSort
 from refute.discovery.options import Options
 from refute.discovery.search import discover
+from refute.discovery.space.predicates import space_for
+from refute.discovery.table import LocalTable
 from refute.discovery.tuning import Tuning
-from refute.discovery.work import Budget, Crew
+from refute.discovery.work import Budget, Crew, TimeIsUpError
 from refute.errors import OptionError, SchemaError
 from refute.language.constraint import DenialConstraint
 from refute.language.logic.implication import implies
 from refute.language.rulebook import Status
 from refute.language.rulebook.reading.load import load_rules
+from refute.relation import Relation
 from thorough import examples
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
@@ -278,3 +281,22 @@ def test_rules_do_not_depend_on_the_order_of_columns() -> None:
             frozenset(r.constraint.swapped().predicates) for r in again
         }
         assert texts <= mirrored
+
+
+def test_columns_are_compared_with_each_other_only_as_long_as_there_is_time() -> None:
+    compared = 0
+
+    def look() -> None:
+        nonlocal compared
+        compared += 1
+        if compared == 3:
+            raise TimeIsUpError
+
+    columns = LocalTable(Relation.of(pa.table({f"c{k}": [1, 2, 3] for k in range(9)})))
+    with pytest.raises(TimeIsUpError):
+        space_for(columns, Options(), look)
+    assert compared == 3
+    found = discover(pa.table({"a": [1, 2, 3], "b": [2, 1, 2]}), time_limit=1e-4, shared_values=0.0)
+    assert not found.complete
+    assert any(note.startswith("Columns were not compared with each other") for note in found.notes)
+    assert "not (s.a = t.a)" in {rule.text for rule in found.rules}

@@ -547,3 +547,14 @@ def test_all_that_an_exhaustive_search_finds_is_proposed_and_nothing_else(seed: 
 
 
 _SEARCHED = {"key", "functional dependency", "order rule"}
+
+
+def test_what_is_said_of_hundreds_of_columns_is_written_so_that_it_is_read() -> None:
+    draws = np.random.default_rng(0)
+    table = pa.table({f"c{k}": draws.integers(0, 20 + k, 200) for k in range(300)})
+    found = rf.propose(table, kinds=["domain"])
+    text = found.to_yaml()
+    read = {name for rule in rf.load_rules(text) for name in rule.columns}
+    assert read == set(table.column_names)
+    assert rf.check(table, rf.load_rules(text)).ok
+    assert "c299" in found.to_html()  # which needs more than one entry for a rule

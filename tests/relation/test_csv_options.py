@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import csv
 import gzip
 import io
@@ -165,6 +166,35 @@ def test_who_says_that_a_file_has_one_column_is_believed(tmp_path: Path) -> None
         read_local(tmp_path / "rows.csv", Schema.of("x bigint, y string", header=False))
 
 
+@pytest.mark.parametrize(
+    ("content", "options", "wanted"),
+    [
+        (b"a;b\n1;2\n", {}, {"a;b": ["1;2"]}),
+        (b"key:value\na:b\n", {"delimiter": ","}, {"key:value": ["a:b"]}),
+        ("a\nВ»\n".encode("cp1251"), {"encoding": "cp1251"}, {"a": ["В»"]}),
+        ("a\nÃ©\n".encode("latin-1"), {"encoding": "latin-1"}, {"a": ["Ã©"]}),
+        (b"\xef\xbb\xbfid\n1\n", {"encoding": "cp1252"}, {"ï»¿id": [1]}),
+    ],
+)
+def test_options_are_not_doubted_where_they_are_said_to_be_as_given(
+    tmp_path: Path, content: bytes, options: Any, wanted: Any
+) -> None:
+    (tmp_path / "t.csv").write_bytes(content)
+    asked: dict[str, Any] = {"engine": "local", "csv": options}
+    with pytest.raises(DataError, match=r"If the file is right, add 'as_given': True to csv= \(--csv-as-given\)"):
+        rf.propose(str(tmp_path / "t.csv"), **asked)
+    assert read_local(tmp_path / "t.csv", None, CsvOptions(as_given=True, **options)).to_pydict() == wanted
+
+
+def test_without_a_header_too_options_may_be_as_given(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("1;a\n")
+    schema = Schema.of("x string, y string", header=False)
+    with pytest.raises(DataError, match="its cells seem to be separated by ';'"):
+        read_local(tmp_path / "t.csv", schema)
+    with pytest.raises(DataError, match=r"t\.csv:1: .*'1;a'"):
+        read_local(tmp_path / "t.csv", schema, CsvOptions(as_given=True))
+
+
 WORDS = ("Köln", "Łódź", "Škoda", "Москва", "Ωμέγα", "東京", "naïve – yes", "5 €", "✓ 😀 Á", "Año")
 
 
@@ -172,8 +202,13 @@ WORDS = ("Köln", "Łódź", "Škoda", "Москва", "Ωμέγα", "東京", "
 @pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "cp1250", "koi8-r"])
 def test_utf8_that_is_read_as_another_encoding_is_named(tmp_path: Path, word: str, encoding: str) -> None:
     (tmp_path / "t.csv").write_text(f"id,city\n1,{word}\n2,Ulm\n", encoding="utf-8")
-    with pytest.raises(DataError, match=f"is UTF-8, and {CsvOptions(encoding=encoding).encoding} was named. Leave"):
+    named = CsvOptions(encoding=encoding).encoding
+    with pytest.raises(DataError, match=f"is UTF-8, and {named} was named, which makes '.*' of '.*'. Leave") as caught:
         read_local(tmp_path / "t.csv", None, CsvOptions(encoding=encoding))
+    shown = [ast.literal_eval(text) for _, text in caught.value.quoted]
+    assert shown[1] in word
+    assert shown[0] == shown[1].encode().decode(encoding, "replace")
+    assert not set(word) & set(str(caught.value.hiding(lambda _: True, "[hidden]"))) - set(map(chr, range(128)))
 
 
 def test_utf8_is_seen_wherever_its_letters_are(tmp_path: Path) -> None:
@@ -194,6 +229,7 @@ def test_utf8_is_seen_wherever_its_letters_are(tmp_path: Path) -> None:
         ("NESCAFÉ®", "cp1252"),  # two bytes that UTF-8 has as well
         ("»MENÜ«", "cp1252"),
         ("CAFÉ’S", "cp1252"),
+        ("В–", "cp1251"),  # of which UTF-8 would make a sign that no text has
         ("ARCHIV Ä”", "cp1252"),
         ("дії", "cp1251"),
         ("Пётр и её «ёж»", "cp1251"),
@@ -207,6 +243,27 @@ def test_a_file_in_its_own_encoding_is_read(tmp_path: Path, text: str, encoding:
     (tmp_path / "t.csv").write_bytes(f"id|a\n1|{text}\n".encode(encoding))
     found = read_local(tmp_path / "t.csv", None, CsvOptions(encoding=encoding, delimiter="|"))
     assert found["a"].to_pylist() == [text]
+
+
+@pytest.mark.parametrize("header", ["a,b", '"a\n\nb",c', '"a\r\nb",c', "\x0b,\u2028"])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("above", [0, 1, 3])
+def test_empty_lines_above_a_header_are_no_rows(tmp_path: Path, header: str, end: str, above: int) -> None:
+    (tmp_path / "t.csv").write_bytes((above * end + header + end + end + f"1,2{end}").encode())
+    names = next(csv.reader(io.StringIO(header, newline="")))
+    for schema in (None, ", ".join(f"`{name}` bigint" for name in names).replace("\r\n", "\n")):
+        found = read_local(tmp_path / "t.csv", None if schema is None else Schema.of(schema))
+        assert found.column_names == [name.replace("\r\n", "\n") for name in names]
+        assert found.to_pylist() == [dict(zip(found.column_names, (1, 2), strict=True))]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be"])
+@pytest.mark.parametrize("named", ["utf-8", "cp1252"])
+def test_letters_of_several_bytes_are_named_with_how_to_convert_them(tmp_path: Path, encoding: str, named: str) -> None:
+    (tmp_path / "t.csv").write_bytes("a,b\n1,2\n".encode(encoding))
+    likely = encoding.replace("-le", "le").replace("-be", "be")
+    with pytest.raises(DataError, match=rf"seems to be {likely.upper()}\. .* iconv -f {likely} -t utf-8"):
+        read_local(tmp_path / "t.csv", None, CsvOptions(encoding=named))
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "cp1252"])

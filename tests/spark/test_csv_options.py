@@ -26,6 +26,10 @@ FILES: dict[str, tuple[bytes, dict[str, Any]]] = {
     "no quotes": (b'a\tb\n"x\t1\ny"\t2\n', {"delimiter": "\\t", "quote": None}),
     "backslash": (b"a\\b\n1\\x\n2\\y\n", {"delimiter": "\\"}),
     "the end": (b'a,b\n1,"x"\n"y",', {}),
+    "one column": (b"key:value\na:b\n", {"as_given": True}),
+    "by chance": ("a,b\nВ»,1\n".encode("cp1251"), {"encoding": "cp1251", "as_given": True}),
+    "empty lines above": (b"\n\na,b\n1,2\n\n", {}),
+    "a broken name": (b'\r\n"a\r\nb",c\r\n1,2\r\n', {}),
     "both": (b"a,b\nNA,1\n3,\n", {"null_values": "NA", "encoding": "latin-1"}),
 }
 
@@ -57,6 +61,10 @@ def test_spark_reads_what_one_process_reads(spark: SparkSession, tmp_path: Path,
         (b"id;ort\n1;2\n", {"delimiter": "|"}),
         ("id,ort\n1,Köln\n".encode(), {"encoding": "latin-1"}),
         ("id,ort\n1,Ámos\n".encode(), {"encoding": "cp1252"}),  # which has no letter for one of these bytes
+        (b"\xef\xbb\xbfid\n1\n", {"encoding": "cp1252"}),
+        (b"id\n\x9d\n", {"encoding": "cp1252"}),
+        ("id\nÁ\n".encode(), {"encoding": "cp1252", "as_given": True}),
+        (b"key:value\na:b\n", {"delimiter": ","}),
         (b"\x1f\x8b\x08\x00id\n1\n", None),
     ],
 )
@@ -70,6 +78,19 @@ def test_both_engines_refuse_in_the_same_words(
             rf.check(str(tmp_path / "t.csv"), "unique(id)", engine=engine, csv=given)
         said.append(str(caught.value))
     assert said[0] == said[1]
+
+
+@pytest.mark.parametrize("content", ['a,b\n1,"x"y"\n', 'a,b\n1,"z"\n2,"x"y""\n', "a,b\n'x'y,'z'\n", 'a,b\n1,"5" 2"\n'])
+@pytest.mark.parametrize("options", [{}, {"schema": "a bigint, b string"}])
+def test_text_behind_a_closing_quote_is_refused_by_spark(
+    spark: SparkSession, tmp_path: Path, content: str, options: Any
+) -> None:
+    (tmp_path / "t.csv").write_text(content)
+    with pytest.raises(DataError, match="a cell in quotes with more text behind the closing one") as caught:
+        rf.count(str(tmp_path / "t.csv"), "unique(a)", engine="spark", csv={"quote": content[-2]}, **options)
+    assert caught.value.facts["path"] == str(tmp_path / "t.csv")
+    (tmp_path / "t.csv").write_text('a,b\n1,x"y\n2,"x""y"\n3,"""x"\n')
+    assert rf.count(str(tmp_path / "t.csv"), "unique(b)", engine="spark", **options) == 2
 
 
 @pytest.mark.parametrize("options", [{}, {"schema": "a bigint, b string"}])
@@ -123,8 +144,11 @@ def test_what_a_file_seems_to_be_is_named_where_only_spark_sees_it(spark: SparkS
     try:
         asked: dict[str, Any] = {"engine": "spark", "csv": {"encoding": "cp1252"}}
         assert rf.count(f"{place}/1.csv", "row(ort = 'Köln')", **asked) == 0
-        with pytest.raises(DataError, match=r"2\.csv' is UTF-8, and cp1252 was named"):
+        with pytest.raises(DataError, match=r"2\.csv' is UTF-8, and cp1252 was named, which makes 'KÃ¶ln' of 'Köln'"):
             rf.count(f"{place}/[12].csv", "unique(id)", **asked)
+        insisted = {**asked, "csv": {**asked["csv"], "as_given": True}}
+        assert rf.count(f"{place}/2.csv", "row(ort = 'KÃ¶ln')", **insisted) == 0
+        assert rf.count(f"{place}/4.csv", "unique(`id;ort`)", engine="spark", csv={"as_given": True}) == 0
         with pytest.raises(DataError, match="seems to be a zip archive"):
             rf.count(f"{place}/3.csv", "unique(id)", **asked)
         for given in (None, {"delimiter": "|"}):

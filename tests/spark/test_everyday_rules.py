@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +57,53 @@ def test_spark_finds_what_one_process_finds(
     here = found(table, asked, key="id", nulls=nulls)
     assert found(frame, asked, key="id", nulls=nulls, **COUNTED) == here
     assert here[1] == len(here[0])
+
+
+VALUES: dict[str, tuple[list[Any], tuple[pa.DataType, ...]]] = {
+    "numbers": (
+        [-1, 0, 1, 2, Decimal("0.5"), Decimal("1.25"), 2**31, 2**53 + 1, 2**63 - 1, -(2**63)],
+        (pa.int32(), pa.int64(), pa.decimal128(21, 2), pa.decimal128(38, 0)),
+    ),
+    "floats": ([-0.0, 0.5, 1.0, 2.0**53, 0.1, float("inf"), float("nan")], (pa.float32(), pa.float64())),
+    "texts": (["", "a", "A", " a", "a\n", "é", "e\u0301", "\U0001f600"], (pa.string(), pa.large_string())),
+    "days": ([dt.date(1, 1, 1), dt.date(2020, 2, 29), dt.date(9999, 12, 31)], (pa.date32(),)),
+    "truths": ([True, False], (pa.bool_(),)),
+}
+
+
+def column_of(values: list[Any], kind: pa.DataType) -> pa.Array:
+    """The values, with null in place of those that the type does not have."""
+
+    def held(value: Any) -> Any:
+        try:
+            return pa.array([value]).cast(kind)[0].as_py()
+        except pa.ArrowInvalid:
+            return None
+
+    return pa.array([None if value is None else held(value) for value in values], kind)
+
+
+@examples(6, deadline=None)
+@given(data=st.data())
+def test_values_of_every_type_are_found_in_lists_and_in_other_tables(
+    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    values, kinds = VALUES[data.draw(st.sampled_from(sorted(VALUES)))]
+    some = st.lists(st.none() | st.sampled_from(values), max_size=8)
+    own, other = (column_of(data.draw(some), data.draw(st.sampled_from(kinds))) for _ in range(2))
+    table = pa.table({"id": pa.array(range(len(own)), pa.int64()), "a": own})
+    folder = tmp_path_factory.mktemp("other")
+    pq.write_table(pa.table({"x": other}), folder / "other.parquet")
+    listed = [one for one in values if one == one and data.draw(st.booleans())] or values[:1]
+    present = {one for one in other.to_pylist() if one is not None and one == one}
+    for kind, allowed in (
+        ({"one_of": {"a": listed}}, set(listed)),
+        ({"references": f"a -> {folder}/other.parquet(x)"}, present),
+    ):
+        here = found(table, rule(**kind), key="id")
+        assert found(spark.createDataFrame(table), rule(**kind), key="id", **COUNTED) == here
+        given = [(row, one) for row, one in enumerate(own.to_pylist()) if one is not None and one == one]
+        assert here[0] == [row for row, one in given if one not in allowed]
 
 
 KEYS: dict[str, tuple[pa.Array, pa.Array]] = {

@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import refute as rf
-from refute.discovery.options import options_of
+from refute.discovery.options import Progress, options_of
 from refute.errors import RefuteError
 from refute.proposing.candidates import RuleShape
 from refute.proposing.search import Heads, search_heads
@@ -76,8 +76,8 @@ def test_a_search_on_spark_that_is_stopped_gives_what_it_found(spark: SparkSessi
     seen: list[str] = []
     found = rf.propose(frame, driver_bytes=0, time_limit=1e-6, progress=lambda step: seen.append(step.phase))
     assert found.partial
-    assert any("stopped" in note for note in found.notes)
-    assert seen == ["reading columns"] * len(seen)
+    assert [note.partition(";")[0] for note in found.notes] == ["the search was stopped"]
+    assert seen == [*["reading columns"] * (len(seen) - 1), "done"]
 
 
 @pytest.mark.parametrize("options", [{"columns": ["zap"]}, {"max_left": 4}, {"kinds": ["keys"]}], ids=str)
@@ -88,3 +88,30 @@ def test_both_engines_refuse_in_the_same_words(spark: SparkSession, options: dic
             rf.propose(table, driver_bytes=0, **options)
         said.append(str(error.value))
     assert said[0] == said[1]
+
+
+def test_a_search_on_spark_that_is_stopped_early_knows_keys_nulls_and_values(spark: SparkSession) -> None:
+    table = people(300)
+    phases: list[str] = []
+
+    def stop(step: Progress) -> None:
+        phases.append(step.phase)
+        if step.phase == "dependencies":
+            raise KeyboardInterrupt
+
+    found = rf.propose(frame_of(table, spark), driver_bytes=0, time_limit=600, progress=stop)
+    here = rf.propose(table, kinds=["key", "not null", "domain"], max_left=1)
+    assert found.partial
+    assert {rule.text for rule in here.rules} <= {rule.text for rule in found.rules}
+    assert {rule.kind for rule in found.rules} == {"key", "not null", "domain"}
+    assert phases.index("values") < phases.index("dependencies")
+
+
+def test_a_search_on_spark_that_is_stopped_at_values_knows_nulls(spark: SparkSession) -> None:
+    def stop(step: Progress) -> None:
+        if step.phase == "values":
+            raise KeyboardInterrupt
+
+    found = rf.propose(frame_of(people(300), spark), driver_bytes=0, time_limit=600, progress=stop)
+    assert "not null" in {rule.kind for rule in found.rules}
+    assert found.partial

@@ -118,7 +118,8 @@ def check(
     `schema` sets the columns of CSV and JSON files to read, and their types: a text such as `id bigint, name string`, a
     mapping of names to types, or a Spark StructType. For a CSV file without a header, pass `header=False` and a schema
     that names all columns. `csv` says how CSV files are written where that is unusual: a mapping with `delimiter`,
-    `quote` (None for none), `encoding` and `null_values`. The other functions take these options too.
+    `quote` (None for none), `encoding`, `null_values` and `as_given` (do not doubt the delimiter and the encoding).
+    The other functions take these options too.
 
     `driver_bytes` limits how much of a Spark table is fetched into this process, where small tables are checked faster.
     With 0, everything is answered on the executors, and only answers and a sample to divide the work are fetched.

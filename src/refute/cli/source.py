@@ -88,6 +88,7 @@ _CSV = (
     click.option("--quote", metavar="C", help="The quote character of CSV; '' for none. Default: '\"'."),
     click.option("--encoding", metavar="NAME", help="How CSV is encoded, e.g. cp1252. Default: utf-8."),
     click.option("--null-values", metavar="V,..", help="Cells of CSV that are null, besides empty ones, e.g. NA,NULL."),
+    click.option("--csv-as-given", "as_given", is_flag=True, help="Do not doubt the delimiter and encoding of CSV."),
 )
 
 
@@ -96,8 +97,8 @@ def _with_csv(command: Command) -> Command:
 
     @functools.wraps(command)
     def run(*args: Any, **given: Any) -> object:
-        names = ("delimiter", "quote", "encoding", "null_values")
-        csv = {name: value for name in names if (value := given.pop(name)) is not None}
+        names = ("delimiter", "quote", "encoding", "null_values", "as_given")
+        csv = {name: value for name in names if (value := given.pop(name)) not in (None, False)}
         if "null_values" in csv:
             csv["null_values"] = csv["null_values"].split(",")
         return command(*args, csv=csv or None, **given)

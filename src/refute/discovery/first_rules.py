@@ -27,6 +27,7 @@ from refute.discovery.work import Budget
 
 _SECONDS = 1.0  # that they may take, also where a limit is used up, and after Ctrl-C: else who waits longer has nothing
 _AT_MOST = 1.5  # that the first of them may take, on a machine that has much else to do
+_AT_LEAST = 0.3  # that they may take where the search itself was late to stop
 _WIDE = 60  # columns beyond which rules of three predicates take far longer than those of two
 _SHARE = 0.1  # of a time limit, which is left for them
 _LONGEST = 4  # predicates
@@ -56,12 +57,12 @@ class FirstRules:
         seconds = _SECONDS if limit is None else min(_SECONDS, limit)
         return n_rows * (n_rows - 1) // 2 * self.pairs.costs.pair < seconds / 2 and not self.options.error
 
-    def beside(self, outcome: Outcome) -> Outcome:
-        """The outcome of a search that was stopped, with these rules where it has few."""
+    def beside(self, outcome: Outcome, late: float = 0.0) -> Outcome:
+        """The outcome of a search that was stopped so many seconds late, with these rules where it has few."""
         verified = len(outcome.boxes)
         if outcome.complete or verified > _FEW:
             return outcome
-        boxes, longest = self._found()
+        boxes, longest = self._found(max(_AT_LEAST, _AT_MOST - late))
         if not len(boxes):
             return outcome
         found, kept = len(boxes), min(_KEPT, self.tuning.kept)
@@ -77,8 +78,8 @@ class FirstRules:
         fresh = boxes[~_within(boxes, outcome.boxes)]
         return replace(outcome, boxes=np.concatenate([outcome.boxes, fresh]), notes=(*outcome.notes, note))
 
-    def _found(self) -> tuple[Words, int]:
-        """The boxes in the whole space that are found in this time, and the predicates up to which they are all.
+    def _found(self, seconds: float) -> tuple[Words, int]:
+        """The boxes in the whole space that are found in so long, and the predicates up to which they are all.
 
         That is 0 where some are missing.
         """
@@ -86,7 +87,7 @@ class FirstRules:
         inner = {place: slot for place, one in enumerate(whole.slots) if (slot := _equality(one)) is not None}
         space = PredicateSpace(tuple(inner.values()))
         boxes, longest = np.empty((0, space.words), np.uint64), 0
-        budget = Budget(replace(self.options, time_limit=_AT_MOST))
+        budget = Budget(replace(self.options, time_limit=seconds))
         budget.report("short rules")
         if inner:
             evidence, complete = LocalPairs(self.pairs.relation, space, self.options, self.tuning).everything(budget)

@@ -24,7 +24,7 @@ def searched(pairs: Pairs, options: Options, budget: Budget, tuning: Tuning = ST
     with budget.within(first.share):
         found = _by_method(pairs, options, budget, tuning)
     try:
-        return first.beside(found)
+        return first.beside(found, budget.late)
     except KeyboardInterrupt:
         budget.interrupt()
         return found

@@ -26,10 +26,11 @@ from refute.discovery.space.slots import PredicateSpace, Words
 from refute.discovery.space.turned import asked_boxes, asked_of
 from refute.discovery.table import LocalTable, SearchedTable
 from refute.discovery.tuning import STANDARD, Tuning
-from refute.discovery.work import Budget
+from refute.discovery.work import Budget, TimeIsUpError
 from refute.relation import Relation
 from refute.runtime.compiling import Stopwatch
 
+_COMPARING = 0.5  # of a time limit, in which it is seen which columns are compared with each other
 _RANK_PAIRS = 2_000  # random pairs on which coverage is measured
 _RANK_WORK = 20_000_000  # rules times pairs to stay below
 
@@ -83,6 +84,7 @@ class _Search:
         self._tuning = tuning
         self._budget = Budget(options)
         self._notes: list[str] = []
+        self._is_narrow = False  # whether there was no time for all that was to be compared
 
     def run(self, kept: set[RuleSort] | None) -> CompleteDiscovery:
         self._budget.report("predicate space")
@@ -90,6 +92,8 @@ class _Search:
         if pairs is None:
             return self._nothing()
         outcome = self._outcome or searched(pairs, self._options, self._budget, self._tuning)
+        if self._is_narrow:
+            outcome = replace(outcome, complete=False)
         self._notes.extend(outcome.notes)
         with self._budget.heeding():
             self._budget.report("minimal rules", evidences=len(outcome.evidence), candidates=len(outcome.boxes))
@@ -133,7 +137,16 @@ class _Search:
         if self._space is not None:
             given = fitted(self._table, self._space, self._options)
             return self._table.pairs(given, self._options, self._tuning)
-        space, notes = space_for(self._table, self._options)
+        try:
+            with self._budget.within(_COMPARING):
+                space, notes = space_for(self._table, self._options, self._budget.raise_if_expired)
+        except TimeIsUpError:
+            self._is_narrow = True
+            alone = replace(self._options, cross_columns=False, one_row=False)
+            space, notes = space_for(self._table, alone)
+            notes += (
+                "Columns were not compared with each other: there was no time to see which of them share values.",
+            )
         self._notes.extend(notes)
         return self._table.pairs(space, self._options, self._tuning)
 

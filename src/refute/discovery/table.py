@@ -16,7 +16,7 @@ from refute.discovery.result.rank import state_shares
 from refute.discovery.result.support import support
 from refute.discovery.space.slots import PredicateSpace, Slot
 from refute.discovery.tuning import STANDARD, Tuning
-from refute.discovery.work import Budget
+from refute.discovery.work import Budget, Look, unhurried
 from refute.language.form import Form
 from refute.language.predicate import Constant
 from refute.relation import Family, Relation
@@ -45,10 +45,11 @@ class SearchedTable(Protocol):
     def null_count(self, name: str) -> int:
         """How many rows are null or NaN in a column."""
 
-    def shared_values(self, names: Sequence[str]) -> Mapping[tuple[str, str], float]:
+    def shared_values(self, names: Sequence[str], look: Look = unhurried) -> Mapping[tuple[str, str], float]:
         """For each two of these columns of one type, in this order: how many values they share, between 0 and 1.
 
-        The smaller count of each value of the left column summed, over the larger counts summed.
+        The smaller count of each value of the left column summed, over the larger counts summed. `look` is called now
+        and then, and may end it by an error.
         """
 
     def mean(self, name: str) -> float:
@@ -94,10 +95,14 @@ class LocalTable:
         """How many rows are null or NaN in a column."""
         return self.relation.null_count(name)
 
-    def shared_values(self, names: Sequence[str]) -> dict[tuple[str, str], float]:
+    def shared_values(self, names: Sequence[str], look: Look = unhurried) -> dict[tuple[str, str], float]:
         """How many values each two of the columns share."""
-        values = self._values(names)
-        return {(a, b): shared_share(values[a], values[b]) for place, a in enumerate(names) for b in names[place + 1 :]}
+        values, found = self._values(names), {}
+        for place, a in enumerate(names):
+            look()
+            for b in names[place + 1 :]:
+                found[a, b] = shared_share(values[a], values[b])
+        return found
 
     def _values(self, names: Sequence[str]) -> dict[str, tuple[Counts, Counts]]:
         """Distinct values as numbers of one dictionary over the columns, ascending, and how often each occurs."""

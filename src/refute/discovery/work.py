@@ -18,6 +18,14 @@ Task = TypeVar("Task")
 T = TypeVar("T")
 
 
+Look = Callable[[], None]
+"""What long work calls now and then, and what may end it by an error."""
+
+
+def unhurried() -> None:
+    """What lets work take its time."""
+
+
 class TimeIsUpError(Exception):
     """Ends work of which a part is of no use; caught by whoever asked for it, and never seen by users."""
 
@@ -48,6 +56,16 @@ class Budget:
         if self._stop.is_set():
             return True
         return self._limit is not None and self._watch.seconds > self._limit * self._share
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether there is a time limit."""
+        return self._limit is not None
+
+    @property
+    def late(self) -> float:
+        """By how many seconds the time limit has passed."""
+        return 0.0 if self._limit is None else max(0.0, self._watch.seconds - self._limit)
 
     @property
     def interrupted(self) -> bool:

@@ -21,6 +21,8 @@ from refute.proposing.following import Head
 from refute.proposing.scores import Figures
 from refute.proposing.search import Heads
 
+_MOST_TOGETHER = 100  # columns in one condition
+
 
 class ProposedTable(Protocol):
     """The table of proposals, for what is asked of it later."""
@@ -204,23 +206,31 @@ class Proposals(Discovery):
         for rule in self.each(n):
             under = () if _together(rule) else tuple(f"with it: {one.text}" for one in rule.members)
             remarks = [f"When proposed: {rule.evidence}.", *under]
-            entries = [self._written(part, names.of(part.name), rule) for part in self._parts(rule)]
+            entries = [self._written(part, names.of(part.name), others) for part, others in self._parts(rule)]
             yield rule, [(entry, remarks) for entry in entries]
 
-    def _written(self, part: Candidate, name: str, rule: Proposal) -> Entry:
-        """The entry as it is written. Several rules in one entry have sentences of their own."""
-        entry = part.entry(name, _together(rule))
+    def _written(self, part: Candidate, name: str, others: Sequence[str]) -> Entry:
+        """The entry as it is written, which says the same of other columns. Several rules in one entry have sentences
+        of their own."""
+        entry = part.entry(name, others)
         rules = entry.rules()
         said = part.sentence if len(rules) == 1 else ""
         entry = replace(entry, tolerance=self.table.tolerance(rules), description=said, status=Status.PROPOSED)
         return entry if self.where is None else entry.only_where(self.where, self.table.n_rows)
 
-    def _parts(self, proposal: Proposal) -> tuple[Candidate, ...]:
-        """The candidate, or what it stands for where each part must be given a tolerance of its own."""
-        parts = proposal.candidate.parts
+    def _parts(self, proposal: Proposal) -> list[tuple[Candidate, tuple[str, ...]]]:
+        """The candidate with the columns that its entry also names; or what it stands for, where each part must be
+        given a tolerance of its own, or the columns are more than one condition may name."""
+        one = proposal.candidate
+        together = _together(proposal)
+        if one.condition is not None and len(together) >= _MOST_TOGETHER:
+            every = [one, *(member.candidate for member in proposal.members)]
+            batches = (every[first : first + _MOST_TOGETHER] for first in range(0, len(every), _MOST_TOGETHER))
+            return [(batch[0], tuple(other.right[0] for other in batch[1:])) for batch in batches]
+        parts = one.parts
         if len(parts) > 1 and len({self.table.tolerance(part.entry("").rules()) for part in parts}) > 1:
-            return parts
-        return (proposal.candidate,)
+            return [(part, together) for part in parts]
+        return [(one, together)]
 
     def to_arrow(self, n: int | None = None) -> pa.Table:
         """The n best rules (all by default), one per row; without `n`, tendencies after them."""

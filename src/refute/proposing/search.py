@@ -105,7 +105,8 @@ def heads_of(
     complete: bool,
 ) -> Heads:
     """The list of what a search found since its watch was started."""
-    few = () if limits.can_tell(n_rows) else (few_note(n_rows, limits),)
+    is_counted = complete or n_rows > 0  # of a search that was stopped, the rows may not be known
+    few = (few_note(n_rows, limits),) if is_counted and not limits.can_tell(n_rows) else ()
     stopped = () if complete else ("The search was stopped. There may be more rules in what it had not examined.",)
     compares = RuleShape.COMPARISON in shapes  # else nothing stands under what is not shown
     heads = listed([one for one in found if compares or one.shape is not RuleShape.COMPARISON], n_rows)

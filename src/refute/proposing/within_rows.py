@@ -117,11 +117,7 @@ class WithinRows:
 
     def held(self, column: CodedColumn, *, is_key: bool) -> list[Candidate]:
         """What a column may hold: no nulls, a few values, numbers that are never negative, a span that people know."""
-        missing = self.n_rows - column.present
-        found: list[Candidate] = []
-        if column.size and self.limits.can_tell(self.n_rows) and missing <= self.limits.key_error * self.n_rows:
-            figures = Figures(self.n_rows, self.n_rows, missing, None)
-            found.append(Candidate(RuleShape.NOT_NULL, (), (column.name,), figures))
+        found = list(never_null(column, self.n_rows, self.limits))
         if column.size > 1 and column.present >= self.limits.chance * 10 and not is_key:
             found += [*self._values(column), *self._span(column)]
         return found
@@ -181,6 +177,13 @@ class WithinRows:
             return int(np.count_nonzero(fresh(self.relation, column.name).mask(predicate)))
 
         return missed
+
+
+def never_null(column: CodedColumn, n_rows: int, limits: Limits) -> Iterator[Candidate]:
+    """That a column is never null, where few rows are."""
+    missing = n_rows - column.present
+    if column.size and limits.can_tell(n_rows) and missing <= limits.key_error * n_rows:
+        yield Candidate(RuleShape.NOT_NULL, (), (column.name,), Figures(n_rows, n_rows, missing, None))
 
 
 def realms_of(columns: Sequence[CodedColumn]) -> list[tuple[list[int], bool]]:

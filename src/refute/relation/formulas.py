@@ -135,6 +135,8 @@ def _wide(formula: Formula, column_of: ColumnOf, type_of: TypeOf) -> Values:
 def _moved(formula: Combined, column_of: ColumnOf, type_of: TypeOf) -> pa.ChunkedArray:
     column, seconds = moment_of(formula, type_of)
     values = _values(column.name, column_of)
+    if values.null_count == len(values):
+        return values
     if pt.is_date(values.type):
         kind, held, step = pa.date32(), pa.int32(), seconds // _DAY
         values = values.cast(kind)
@@ -150,7 +152,7 @@ def _moved(formula: Combined, column_of: ColumnOf, type_of: TypeOf) -> pa.Chunke
 def beyond_time(formula: Combined, column: ColumnType) -> DataError:
     """The error for a date or moment that no column of its type could hold."""
     return DataError(
-        f"{spelled(formula)} gives a moment that {column} cannot hold in some row. Use a shorter time, or a where "
+        f"{spelled(formula)} gives a moment that {column} cannot hold in some row. Use a shorter time, or a table "
         "without such rows.",
         column=column.name,
     )

@@ -85,8 +85,9 @@ class ColumnType:
         return cls(name, _family_of(arrow_type), arrow_type)
 
     def __str__(self) -> str:
-        kind = str(self.arrow_type)  # which for lists and the like names fields that no reader cares for
-        return f"{shown_column(self.name)!r} ({kind.partition('<')[0] if pt.is_nested(self.arrow_type) else kind})"
+        values = self.arrow_type.value_type if pt.is_dictionary(self.arrow_type) else self.arrow_type
+        kind = str(values)  # which for lists and the like names fields that no reader cares for
+        return f"{shown_column(self.name)!r} ({kind.partition('<')[0] if pt.is_nested(values) else kind})"
 
 
 @lru_cache(maxsize=256)

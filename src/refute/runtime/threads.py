@@ -88,15 +88,15 @@ def watched(
 def undisturbed(call: Callable[[], T], interrupt: Callable[[], None]) -> T:
     """What a call gives, made by another thread, so that Ctrl-C does not end it: `interrupt` hears of the first one."""
     pool = ThreadPoolExecutor(1, thread_name_prefix="refute-undisturbed")
+    running = pool.submit(call)
     try:
-        running = pool.submit(call)
         try:
             return running.result()
         except KeyboardInterrupt:
             interrupt()
             return running.result()
     finally:
-        pool.shutdown(wait=False)  # as a second one does not wait for the call
+        pool.shutdown(wait=running.done())  # a second one does not wait for the call
 
 
 def available_cores() -> int:

@@ -9,6 +9,7 @@ import pyarrow.types as pt
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import functions as F
 
+from refute.errors import FACTS_NOTE
 from refute.language.arithmetic import Combined, Formula, Number, Read, Sign, Span
 from refute.relation import Relation
 from refute.relation.formula_types import Exact, Mode, exact_type, mode_of, moment_of
@@ -17,7 +18,6 @@ from refute.relation.types import Family
 from refute.spark.expressions import literal, quoted
 
 _DAY = 86_400
-_LAST_DAY = 2**31 - 1
 _OPERATIONS: dict[Sign, Callable[[SparkColumn, SparkColumn], SparkColumn]] = {
     Sign.PLUS: lambda left, right: left + right,
     Sign.MINUS: lambda left, right: left - right,
@@ -69,18 +69,29 @@ def _exact(formula: Formula, types: Relation) -> SparkColumn:
 
 
 def _moved(formula: Combined, types: Relation) -> SparkColumn:
+    """The dates or moments; an error, which `explained` knows by its first word, where their type cannot hold one."""
     column, seconds = moment_of(formula, types.type_of)
     plain = F.col(quoted(column.name))
     if pt.is_date(column.arrow_type):
-        days = F.unix_date(plain).cast("bigint") + F.lit(seconds // _DAY).cast("bigint")
-        outside = (days > F.lit(_LAST_DAY)) | (days < F.lit(-_LAST_DAY - 1))
-        safe = F.when(~outside, days).cast("int")
-        return F.when(outside, F.raise_error(F.lit(str(beyond_time(formula, column))))).otherwise(
-            F.date_from_unix_date(safe)
-        )
-    if column.family is Family.ZONED:  # a day of 24 hours, whatever the clocks of the session's zone do
-        return F.timestamp_micros(F.unix_micros(plain) + F.lit(seconds * 10**6).cast("bigint"))
-    return plain + F.expr(f"make_dt_interval({seconds // _DAY}, 0, 0, {seconds % _DAY})")
+        moved = _summed(F.unix_date(plain), seconds // _DAY, 31)
+        found = F.date_from_unix_date(moved.cast("int"))
+    elif column.family is Family.ZONED:  # a day of 24 hours, whatever the clocks of the session's zone do
+        found = F.timestamp_micros(_summed(F.unix_micros(plain), seconds * 10**6, 63))
+    elif abs(seconds * 10**6) < 2**63:
+        found = F.try_add(plain, F.expr(f"make_dt_interval({seconds // _DAY}, 0, 0, {seconds % _DAY})"))
+    else:
+        found = F.lit(None).cast("timestamp_ntz")
+    error = beyond_time(formula, column)
+    said = f"{type(error).__module__}.{type(error).__name__}: {error}\n{FACTS_NOTE}{error.facts!r}\n"
+    return F.when(plain.isNotNull(), F.coalesce(found, F.raise_error(F.lit(said))))
+
+
+def _summed(number: SparkColumn, step: int, bits: int) -> SparkColumn:
+    """A number and a step as a bigint; null where their sum needs more bits, beside that of its sign."""
+    low, high = max(-(2**bits), -(2**bits) - step), min(2**bits - 1, 2**bits - 1 - step)
+    if low > high or not -(2**63) <= step < 2**63:
+        return F.lit(None).cast("bigint")
+    return F.when(number.between(F.lit(low), F.lit(high)), number.cast("bigint") + F.lit(step).cast("bigint"))
 
 
 def _type(size: Exact) -> str:

@@ -10,6 +10,7 @@ from refute.discovery.space.states import kind_of
 from refute.discovery.space.subjects import Subjects, subjects_of
 from refute.discovery.space.turned import both_ways
 from refute.discovery.table import SearchedTable
+from refute.discovery.work import Look, unhurried
 from refute.errors import OptionError
 from refute.language.operators import Operator
 from refute.language.predicate import Column, Constant, Row
@@ -35,15 +36,15 @@ def predicate_space(types: Mapping[str, ColumnType], subjects: Subjects, options
     return PredicateSpace(tuple(slot for slot in slots if slot.kind.operators))
 
 
-def space_for(table: SearchedTable, options: Options) -> tuple[PredicateSpace, tuple[str, ...]]:
-    """The slots to search in a table, and a sentence for each thing that is left out.
+def space_for(table: SearchedTable, options: Options, look: Look = unhurried) -> tuple[PredicateSpace, tuple[str, ...]]:
+    """The slots to search in a table, and a sentence for each thing that is left out; `look` may end it by an error.
 
     That is the space of its schema without what says nothing of these rows: columns that hold no values, and states for
     nulls where there are none. From then on it depends on nothing: `fitted` gives it to a table of other rows, and
     `PredicateSpace.widened` lets it distinguish the nulls that come later. Where pairs are counted, the space says of
     each what it is both ways.
     """
-    subjects, notes = subjects_of(table, options)
+    subjects, notes = subjects_of(table, options, look)
     space = predicate_space({name: table.type_of(name) for name in subjects.columns}, subjects, options)
     nulls = {name: table.null_count(name) for name in subjects.columns}
     empty = {name for name, count in nulls.items() if table.n_rows and count == table.n_rows}

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from itertools import combinations
 
 from refute.discovery.options import Options
 from refute.discovery.table import SearchedTable
+from refute.discovery.work import Look, unhurried
 from refute.faults import unknown_column
 from refute.language.predicate import Constant
 from refute.relation import Family
@@ -26,33 +28,37 @@ class Subjects:
     constants: tuple[tuple[str, Constant], ...] = ()
 
 
-def subjects_of(table: SearchedTable, options: Options) -> tuple[Subjects, tuple[str, ...]]:
-    """What the options select in a table, and a sentence for each column that is left out."""
+def subjects_of(table: SearchedTable, options: Options, look: Look = unhurried) -> tuple[Subjects, tuple[str, ...]]:
+    """What the options select in a table, and a sentence for each column left out; `look` may end it by an error."""
     names, notes = _columns(table, options)
     pairs, constants = [], []
     if options.cross_columns or options.one_row:
-        pairs = comparable_columns(table, names, options)
+        pairs = comparable_columns(table, names, options, look)
     if options.constants:
         least = max(1.0, options.constant_share * table.n_rows)
         constants = [(name, one) for name in names for one in table.frequent(name, options.constants, least)]
     return Subjects(tuple(names), tuple(pairs), tuple(constants)), notes
 
 
-def comparable_columns(table: SearchedTable, names: list[str], options: Options) -> list[tuple[str, str, bool]]:
+def comparable_columns(
+    table: SearchedTable, names: list[str], options: Options, look: Look = unhurried
+) -> list[tuple[str, str, bool]]:
     """Pairs of columns of one type that share enough values, in the table's order, and whether order is asked too."""
     families = {name: table.type_of(name).family for name in names}
     shared: dict[tuple[str, str], float] = {}
     for family in dict.fromkeys(families.values()):
         peers = [name for name in names if families[name] is family]
         if len(peers) > 1:
-            shared |= table.shared_values(peers)
+            shared |= table.shared_values(peers, look)
     pairs = []
+    mean = cache(lambda name: abs(table.mean(name)))
     for a, b in combinations(names, 2):
         if shared.get((a, b), 0.0) <= options.shared_values:
             continue
         comparable = not families[a].is_number
         if not comparable:
-            first, second = sorted((abs(table.mean(a)), abs(table.mean(b))))
+            look()
+            first, second = sorted((mean(a), mean(b)))
             comparable = second == 0.0 or first / second > options.average_ratio
         pairs.append((a, b, comparable))
     return pairs

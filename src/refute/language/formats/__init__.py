@@ -36,7 +36,7 @@ FORMATS = {
     )
 }
 ALIASES = {"hydra": "metanome", "dcfinder": "metanome", "incdc": "metanome"}  # tools that write one format
-MAX_CHARACTERS = 8_000_000  # of a file of rules: tens of thousands of them, which take some seconds
+MAX_CHARACTERS = 40_000_000  # of a file of rules: a hundred thousand of them, which take a minute
 _BY_CONTENT = ("nadeef", "weever", "holoclean", "desbordante", "metanome", "yaml", "text")
 
 

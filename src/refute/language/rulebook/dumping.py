@@ -37,6 +37,16 @@ class _PlainYaml(YAML):
         return []
 
 
+def _is_one_line(text: str) -> bool:
+    """Whether a text has only characters that can be written as they are, and no line breaks."""
+    return _ONE_LINE.fullmatch(text) is not None
+
+
+def _is_bare(text: str) -> bool:
+    """Whether one line is read as the text that it is, without marks; True only for the usual texts of rules."""
+    return _BARE.match(text) is not None and text.lower() not in _WORDS
+
+
 def yaml_text(plain: object) -> str:
     """Plain mappings and lists as YAML, one value a line, keys in their order."""
     return "".join(_by_ruamel(part) if (text := _quickly(part)) is None else text for part in _parts(plain))
@@ -102,9 +112,9 @@ def _scalar(value: object) -> str:
         return "true" if value else "false"
     if isinstance(value, int):
         return str(value)
-    if not isinstance(value, str) or len(value) > _LONGEST or not _ONE_LINE.fullmatch(value):
+    if not isinstance(value, str) or len(value) > _LONGEST or not _is_one_line(value):
         raise _UnusualError
-    if _BARE.match(value) and value.lower() not in _WORDS:
+    if _is_bare(value):
         return value
     if not _MARKED.match(value):
         raise _UnusualError

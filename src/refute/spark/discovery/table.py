@@ -17,7 +17,7 @@ from refute.discovery.result.rank import states_of_column
 from refute.discovery.result.support import premise
 from refute.discovery.space.slots import PredicateSpace, Slot
 from refute.discovery.tuning import STANDARD, Tuning
-from refute.discovery.work import Budget
+from refute.discovery.work import Budget, Look, unhurried
 from refute.language.form import Form
 from refute.language.predicate import Constant
 from refute.relation import Family
@@ -159,7 +159,7 @@ class SparkTable:
             self._spreads[family] = {one: known.get(one, ValueSpread(0, 0.0)) for one in self._of_family(family)}
         return self._spreads[family][name]
 
-    def shared_values(self, names: Sequence[str]) -> Mapping[tuple[str, str], float]:
+    def shared_values(self, names: Sequence[str], look: Look = unhurried) -> Mapping[tuple[str, str], float]:
         """How many values each two of the columns of one type share."""
         # One sum for each column: Spark's hash aggregation keeps numbers in place, and sorts rows to collect lists.
         places = [self.names.index(name) for name in names]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from refute.discovery.options import Options
+from refute.discovery.options import DONE, Options
 from refute.discovery.work import Budget
 from refute.faults import unknown_column
 from refute.proposing.candidates import Candidate, RuleShape
@@ -23,7 +24,7 @@ from refute.proposing.repeats import is_open, question_of, settled_by
 from refute.proposing.scores import STANDARD, Limits
 from refute.proposing.search import FOLLOWING, Heads, heads_of, repeated_note, unread_note
 from refute.proposing.spans import spanned_columns
-from refute.proposing.within_rows import WithinRows, realms_of
+from refute.proposing.within_rows import WithinRows, never_null, realms_of
 from refute.runtime.compiling import Stopwatch
 from refute.spark.discovery.jobs import unless_expired
 from refute.spark.proposing.table import BlockedTable, ProposingTuning
@@ -63,7 +64,12 @@ def heads_on_spark(
         search.run()
     except (_StoppedError, KeyboardInterrupt):
         search.complete = False
-    return heads_of(search.found, search.n_rows, search.shapes, limits, search.notes, watch, complete=search.complete)
+        search.found += search.never_null()
+    n_rows, complete = search.n_rows, search.complete
+    listing = partial(heads_of, search.found, n_rows, search.shapes, limits, search.notes, watch, complete=complete)
+    heads = budget.finished(listing)
+    budget.report(DONE)
+    return heads
 
 
 @dataclass(slots=True, eq=False)
@@ -85,6 +91,7 @@ class SparkProposals:
     all_rows: BlockedTable | None = None  # where those that repeat others are left out
     apart: frozenset[str] = frozenset()  # columns that do not make a row
     n_rows: int = 0
+    known: tuple[int, list[CodedColumn]] = (0, [])  # how many rows there are in all, and how many have a value in each
 
     def run(self) -> None:
         """Find all candidates that are good enough; raises an error of its own where it was stopped before."""
@@ -93,7 +100,11 @@ class SparkProposals:
         known = DependencySearch(columns, table.n_rows, self.limits, self.seed)
         keyed = keys_among(columns, table.n_rows, self.limits)
         keys = frozenset(place for place, column in enumerate(columns) if column.name in keyed)
-        questions = [*self._compared(table, columns), *self._held(columns, keyed)]
+        questions = [*self._held(columns, keyed)]
+        if self.budget.is_limited:  # what is known soon comes first, by a job of its own
+            self._answer("values", table, questions)
+            questions = []
+        questions += self._compared(table, columns)
         known.in_groups = {place: facts.grouped for place, facts in enumerate(table.facts)}
         for size in range(1, max(self.max_left, 2) + 1):
             sides = list(known.sides(size)) if FOLLOWING & self.shapes and size <= self.max_left else []
@@ -106,6 +117,13 @@ class SparkProposals:
             questions += [*_of_sides(known, asked, sums), *_unasked(known, large), *self._orders(columns, known, sums)]
             self._answer("values and dependencies" if size == 1 else phase, table, questions)
             questions = self._spans(columns, known) if size == 1 else []
+
+    def never_null(self) -> list[Candidate]:
+        """What is known of nulls where nobody had the time to ask what columns hold."""
+        if RuleShape.NOT_NULL not in self.shapes or any(one.shape is RuleShape.NOT_NULL for one in self.found):
+            return []
+        n_rows, columns = self.known
+        return [found for column in columns for found in never_null(column, n_rows, self.limits)]
 
     def _with_orders(
         self, parts: AskedOfParts, table: BlockedTable, columns: list[CodedColumn], keys: frozenset[int]
@@ -125,6 +143,7 @@ class SparkProposals:
         self.notes += unread_note(empty_relation(self.frame), self.names)
         table = BlockedTable(self.frame, self.names, self.place, self.tuning)
         columns = self._done("reading columns", table.columns)
+        self.known = table.n_rows, columns
         self.found += single_keys(columns, table.n_rows, self.limits)
         whole, alone = whole_row_columns(columns, table.n_rows)
         if not whole or max(column.size for column in whole) > table.n_rows // 2:

@@ -133,6 +133,15 @@ def _header(found: re.Match[str], text: str, what: str | None) -> RefuteError:
     )
 
 
+def _after_quote(found: re.Match[str], text: str, what: str | None) -> RefuteError:
+    return DataError(
+        f"{_file(text, what)} has a cell in quotes with more text behind the closing one, which Spark cannot "
+        "read. Double quotes within a cell, choose another quote character, or none, with the options for CSV, or use "
+        "the local engine.",
+        path=_path(text, what),
+    )
+
+
 def _malformed_cells(found: re.Match[str], text: str, what: str | None) -> RefuteError:
     return ragged_row(_path(text, what) or "a file", found.group(1))
 
@@ -276,6 +285,10 @@ _KNOWN: tuple[tuple[str, Callable[[re.Match[str], str, str | None], RefuteError]
     (r'Cannot run program "([^"]*python[^"]*)"[^:\n]*: ([^\n]*)', _no_program),
     (r"(?:ModuleNotFoundError|ImportError): [^\n]*|\[PACKAGE_NOT_INSTALLED\][^\n]*", _import),
     (r"OutOfMemoryError|exit code:? 137|Container killed by YARN for exceeding|OOMKilled", _memory),
+    (
+        r"Unescaped quote character '.' inside quoted value|Unexpected character '.' following quoted value",
+        _after_quote,
+    ),
     (r"CSV header does not conform to the schema\.\s+Header: (.*)\s+Schema: (.*)", _header),
     (r"\[MALFORMED_CSV_RECORD\] Malformed CSV record: ((?s:.*?)) SQLSTATE", _malformed_cells),
     (r"Number of column in CSV header is not equal to number of fields[^\n]*\s+Header[^\n]*", _malformed),

@@ -185,6 +185,7 @@ class _Text:
             mode="FAILFAST",
             enforceSchema=not _all_named(self.names),
             multiLine=not self.split,
+            unescapedQuoteHandling="RAISE_ERROR",  # which it else takes for a part of a cell without quotes
             columnPruning=not all_cells,
             **self.listing.options,
         )

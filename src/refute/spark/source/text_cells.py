@@ -19,7 +19,7 @@ from refute.errors import InferredTypesWarning
 from refute.faults import mixed_line_ends, not_utf8
 from refute.language.addresses import is_local_address, local_path
 from refute.relation.read.csv.ends import unclosed
-from refute.relation.read.csv.letters import SURELY_UTF8, check_encoding, named_in_vain, not_encoded
+from refute.relation.read.csv.letters import EXAMPLE_OF_UTF8, check_encoding, named_in_vain, not_encoded
 from refute.relation.read.csv.options import USUAL, CsvOptions
 from refute.relation.read.csv.reader import last_cells
 from refute.relation.read.schema import CellType, Schema
@@ -31,6 +31,7 @@ from refute.spark.source.positions import BLOCK, FILE, ID, FileLayout, block_fac
 
 _PUT_IN_PLACE = "\N{REPLACEMENT CHARACTER}"
 _UNREAD, _BROKEN, _RETURNS, _LAST, _LINES = "unread", "broken", "returns", "last cell", "lines"
+_EXAMPLE = "example"
 _END = 10_000  # letters at the end of a cell or line that are looked at
 _SAMPLE = 1 << 20  # bytes that show which encoding they may be in
 
@@ -66,7 +67,8 @@ def check_text(session: SparkSession, listing: Listing, rows: Sequence[Row], csv
     if not unread:
         return
     if not csv.is_utf8:  # no letter of such an encoding is that one
-        raise not_encoded(listing.named(_path(unread[0][FILE])), csv.encoding)
+        path = listing.named(_path(unread[0][FILE]))
+        raise not_encoded(path, csv.encoding, _sample(path))
     with plain_failures(listing.path):
         lines = session.read.text(listing.paths)
         file = lines.metadataColumn("_metadata").getField("file_path")
@@ -81,7 +83,7 @@ def check_letters(session: SparkSession, listing: Listing, csv: CsvOptions) -> N
 
     Files on this machine are looked at here, which ends with the first letter that is not UTF-8; Spark looks at others.
     """
-    if csv.is_utf8:
+    if csv.is_utf8 or csv.as_given:
         return
     if listing.here:
         for name in map(listing.named, listing.filled):
@@ -92,10 +94,12 @@ def check_letters(session: SparkSession, listing: Listing, csv: CsvOptions) -> N
         lines = session.read.text(listing.paths)
         file = lines.metadataColumn("_metadata").getField("file_path").alias(FILE)
         value = F.col("value")
-        seen = F.bool_and(F.is_valid_utf8(value)) & F.bool_or(F.rlike(value, F.lit(SURELY_UTF8)))
-        found = lines.groupBy(file).agg(seen.alias(_UNREAD)).where(_UNREAD).agg(F.min(FILE)).collect()[0][0]
+        word = F.max(F.regexp_extract(value, EXAMPLE_OF_UTF8, 0)).alias(_EXAMPLE)
+        valid = F.bool_and(F.is_valid_utf8(value)).alias(_UNREAD)
+        seen = lines.groupBy(file).agg(valid, word).where(F.col(_UNREAD) & (F.col(_EXAMPLE) != ""))
+        found = seen.agg(F.min(F.struct(FILE, _EXAMPLE))).collect()[0][0]
     if found is not None:
-        raise named_in_vain(listing.named(_path(found)), csv.encoding)
+        raise named_in_vain(listing.named(_path(found[0])), csv.encoding, found[1])
 
 
 def breaks(last: str) -> tuple[Column, Column]:

@@ -9,7 +9,7 @@ from itertools import takewhile
 from typing import Any
 
 from refute.errors import DataError
-from refute.faults import csv_advice, quotation, short
+from refute.faults import AS_GIVEN, csv_advice, quotation, short
 from refute.relation.read.csv.options import CsvOptions
 
 _USUAL = (",", ";", "\t", "|", ":")  # the likeliest first
@@ -17,11 +17,14 @@ _NAME = re.compile(r"\w+")
 
 
 def check_header(text: str, rows: Sequence[str], usual: str, file: str, options: CsvOptions) -> None:
-    """Raises DataError where cells seem to be separated by another sign than the one in use, given or not.
+    """Raises DataError where cells seem to be separated by another sign than the one in use, given or not, unless the
+    options say that files are read as given.
 
     That sign cuts the header, whose `text` is as written, and all first rows into as many cells. The one in use makes
     a single column of them, leaves a quote within a name, or cuts no row as it cuts the header.
     """
+    if options.as_given:
+        return
     used, text = options.separates(usual), text.lstrip("\r\n")
     names, filled = _cells(text, used, options), _filled(rows, options)
     is_single = len(names) == 1
@@ -34,14 +37,14 @@ def check_header(text: str, rows: Sequence[str], usual: str, file: str, options:
         if _has_quotes(text, cells, options) or (likely == ":" and not all(map(_NAME.fullmatch, cells))):
             continue  # a colon may well stand in the name of a single column
         found = f"has {'a single column,' if is_single else 'columns such as'} {names[0]!r}"
-        raise _separated(found, likely, used, file, doubts_one=is_single)
+        raise _separated(found, likely, used, file)
 
 
 def check_rows(columns: int, rows: Sequence[str], usual: str, file: str, options: CsvOptions) -> None:
     """Raises DataError where another sign cuts the first rows of a file without a header into as many cells as there
     are columns, and the one in use cuts none so."""
     used, filled = options.separates(usual), _filled(rows, options)
-    if not filled or columns == 1 or not _all_differ(filled, columns, used, options):
+    if options.as_given or not filled or columns == 1 or not _all_differ(filled, columns, used, options):
         return
     for likely in _USUAL:
         if likely != used and all(len(_cells(row, likely, options)) == columns for row in filled):
@@ -49,14 +52,11 @@ def check_rows(columns: int, rows: Sequence[str], usual: str, file: str, options
             raise _separated(f"has rows such as {row}", likely, used, file, quoted=quotation(row))
 
 
-def _separated(
-    found: str, likely: str, used: str, file: str, *, doubts_one: bool = False, quoted: Any = None
-) -> DataError:
+def _separated(found: str, likely: str, used: str, file: str, *, quoted: Any = None) -> DataError:
     shown, instead = ("a tab" if sign == "\t" else repr(sign) for sign in (likely, used))
-    way_out = " If it has one column, name that in a schema." if doubts_one else ""
     return DataError(
         f"{file!r} {found}: its cells seem to be separated by {shown}, not by {instead}. "
-        f"{csv_advice('delimiter', likely)}{way_out}",
+        f"{csv_advice('delimiter', likely)} {AS_GIVEN}",
         path=file,
         option="delimiter",
         expected=likely,

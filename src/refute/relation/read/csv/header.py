@@ -9,16 +9,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from refute.errors import DataError
-from refute.relation.read.csv.letters import named_in_vain, wide_letters
+from refute.relation.read.csv.letters import marked_as_utf8, wide_letters
 from refute.relation.read.csv.options import USUAL, CsvOptions
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The names of the columns of a file, and the lines that they were read from."""
+    """The names of the columns of a file, the lines they were read from, and how many empty ones of these are above."""
 
     names: tuple[str, ...]
     text: str
+    above: int
 
 
 def header_of(lines: Iterable[str], delimiter: str, file: str, options: CsvOptions = USUAL) -> Header:
@@ -30,7 +31,8 @@ def header_of(lines: Iterable[str], delimiter: str, file: str, options: CsvOptio
         for cells in csv.reader(_kept(lines, taken), delimiter=delimiter, **rules):
             if cells:
                 _check_header(cells, taken, options, file)
-                return Header(column_names(cells, file), "".join(taken))
+                above = next(place for place, line in enumerate(taken) if line.strip("\r\n"))
+                return Header(column_names(cells, file), "".join(taken), above)
     except csv.Error as error:
         most = csv.field_size_limit()
         message = (
@@ -50,9 +52,10 @@ def _kept(lines: Iterable[str], taken: list[str]) -> Iterator[str]:
 def _check_header(cells: Sequence[str], taken: Sequence[str], options: CsvOptions, file: str) -> None:
     """Raises DataError for a header of another encoding, or whose last quote is never closed."""
     if any("\0" in cell for cell in cells):
-        raise wide_letters(file)
-    if not options.is_utf8 and cells[0].startswith(codecs.BOM_UTF8.decode(options.encoding, "replace")):
-        raise named_in_vain(file, options.encoding, f"{file!r} begins with the mark of UTF-8")
+        raise wide_letters(file, _wide_encoding("".join(taken)))
+    is_doubted = not (options.is_utf8 or options.as_given)
+    if is_doubted and cells[0].startswith(codecs.BOM_UTF8.decode(options.encoding, "replace")):
+        raise marked_as_utf8(file, options.encoding)
     quote = options.quote
     if quote is None or not any(end in cells[-1] for end in "\r\n"):
         return
@@ -60,6 +63,14 @@ def _check_header(cells: Sequence[str], taken: Sequence[str], options: CsvOption
     if "".join(taken).endswith(written):
         opens = sum(line.count("\n") for line in taken) - written.count("\n") + 1
         raise _unclosed(file, opens)
+
+
+def _wide_encoding(text: str) -> str:
+    """The encoding of several bytes per letter of a header that was read byte by byte."""
+    width = "utf-32" if "\0\0" in text else "utf-16"
+    if not text.isascii():  # as where a mark says in which order the bytes are
+        return width
+    return f"{width}be" if text.startswith("\0") else f"{width}le"
 
 
 def _unclosed(file: str, line: int) -> DataError:
@@ -72,8 +83,9 @@ def _unclosed(file: str, line: int) -> DataError:
 
 
 def column_names(header: Sequence[str | None], file: str) -> tuple[str, ...]:
-    """The names of the columns; one without a name is `_c` and its number. Raises DataError where two are equal."""
-    names = tuple(name or f"_c{position}" for position, name in enumerate(header))
+    """The names of the columns, with LF for CR LF as in cells; one without a name is `_c` and its number. Raises
+    DataError where two are equal."""
+    names = tuple((name or f"_c{position}").replace("\r\n", "\n") for position, name in enumerate(header))
     if len(set(names)) < len(names):
         twice = next(name for name, often in Counter(names).items() if often > 1)
         message = f"The header of {file!r} has more than one column {twice!r}. Rename one of them."

@@ -22,13 +22,15 @@ class CsvOptions:
 
     `delimiter` None is that of the file's name: a comma, or a tab for .tsv. `quote` None is none. A cell that is one of
     `null_values` is null, in quotes or not; an empty cell in quotes is the empty text, unless '' is one of them. An
-    encoding is UTF-8 or has one byte per character, such as cp1252.
+    encoding is UTF-8 or has one byte per character, such as cp1252. With `as_given`, files are read so even where
+    they look as if they had another delimiter or encoding.
     """
 
     delimiter: str | None = None
     quote: str | None = '"'
     encoding: str = "utf-8"
     null_values: tuple[str, ...] = ()
+    as_given: bool = False
 
     def __post_init__(self) -> None:
         set_ = object.__setattr__
@@ -46,6 +48,8 @@ class CsvOptions:
         for value in given:
             if not isinstance(value, str):
                 raise wrong_value("null_values", "a text or a list of them", value)
+        if not isinstance(self.as_given, bool):
+            raise wrong_value("as_given", "True or False", self.as_given)
         if not isinstance(self.encoding, str):
             raise wrong_value("encoding", "the name of an encoding, such as 'cp1252'", self.encoding)
         set_(self, "encoding", _encoding(self.encoding))

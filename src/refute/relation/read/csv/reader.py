@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import accumulate, chain, islice
 from pathlib import Path
 
@@ -114,11 +115,11 @@ def _not_encoded(file: Path, options: CsvOptions) -> DataError:
 
 
 def _cells(file: Path, delimiter: str, names: Sequence[str] | None, given: CsvOptions, single: bool) -> pa.Table:
-    header, has_rows = _opening(file, delimiter, names, given, single)
+    opening = _opening(file, delimiter, names, given, single)
     check_encoding(file, given)
-    if not has_rows:  # of which Arrow makes nothing where the header's line has no end
-        return pa.schema([(name, pa.string()) for name in header]).empty_table()
-    text = _parsed(file, delimiter, header, given, has_header=not names)
+    if not opening.has_rows:  # of which Arrow makes nothing where the header's line has no end
+        return pa.schema([(name, pa.string()) for name in opening.names]).empty_table()
+    text = _parsed(file, delimiter, opening, given)
     text = _with_nulls(text, given)
     return text if file.stat().st_size <= _BLOCKS[0] and not _has_quotes(file, given) else _with_line_feeds(text)
 
@@ -127,21 +128,16 @@ def last_cells(
     file: Path, delimiter: str, names: Sequence[str], options: CsvOptions, *, has_header: bool
 ) -> pa.ChunkedArray:
     """The last column of a file as text; raises DataError where the last quote is never closed."""
-    return _parsed(file, delimiter, names, options, has_header=has_header, columns=[names[-1]]).column(0)
+    opening = _opening(file, delimiter, None if has_header else names, replace(options, as_given=True), single=True)
+    return _parsed(file, delimiter, opening, options, columns=[names[-1]]).column(0)
 
 
 def _parsed(
-    file: Path,
-    delimiter: str,
-    header: Sequence[str],
-    given: CsvOptions,
-    *,
-    has_header: bool,
-    columns: list[str] | None = None,
+    file: Path, delimiter: str, opening: _Opening, given: CsvOptions, columns: list[str] | None = None
 ) -> pa.Table:
     """The cells as Arrow reads them; raises DataError where the last quote is never closed."""
     converting = csv.ConvertOptions(
-        column_types={name: pa.string() for name in header},
+        column_types={name: pa.string() for name in opening.names},
         null_values=[""],
         strings_can_be_null=True,
         quoted_strings_can_be_null=False,
@@ -149,8 +145,8 @@ def _parsed(
     )
     small = file.stat().st_size <= _BLOCKS[0]  # and not worth threads, of which each would hold memory for all columns
     options = csv.ReadOptions(
-        column_names=list(header),
-        skip_rows_after_names=int(has_header),
+        column_names=list(opening.names),
+        skip_rows_after_names=opening.skipped,
         use_threads=not small,
         encoding=given.encoding,
     )
@@ -207,15 +203,22 @@ def read_header(
 ) -> tuple[str, ...]:
     """The names of the columns, if none are given; raises DataError where two are equal, or for a wrong delimiter."""
     try:
-        return _opening(file, delimiter, given, options, single)[0]
+        return _opening(file, delimiter, given, options, single).names
     except UnicodeDecodeError:
         raise _not_encoded(file, options) from None
 
 
-def _opening(
-    file: Path, delimiter: str, given: Sequence[str] | None, options: CsvOptions, single: bool
-) -> tuple[tuple[str, ...], bool]:
-    """The names of the columns, those given or else those of the first line, and whether any row follows."""
+@dataclass(frozen=True, slots=True)
+class _Opening:
+    """How a file begins: the columns, how many rows and empty lines are above the first row, and if there is one."""
+
+    names: tuple[str, ...]
+    skipped: int
+    has_rows: bool
+
+
+def _opening(file: Path, delimiter: str, given: Sequence[str] | None, options: CsvOptions, single: bool) -> _Opening:
+    """How a file begins, with the names that are given or else those of its header."""
     with (
         pa.input_stream(str(file), compression="detect") as stream,
         io.BufferedReader(stream) as letters,
@@ -225,13 +228,13 @@ def _opening(
         header = header_of(text, delimiter, str(file), options) if given is None else None
         rest = list(islice(text, _SHOWING))
         if header is None:
-            names = tuple(given or ())
+            names, skipped = tuple(given or ()), 0
             check_rows(len(names), rest, delimiter, str(file), options)
         else:
-            names = header.names
+            names, skipped = header.names, header.above + 1
             if not (single and len(names) == 1):
                 check_header(header.text, rest, delimiter, str(file), options)
-        return names, any(line.strip("\r\n") for line in chain(rest, text))
+        return _Opening(names, skipped, any(line.strip("\r\n") for line in chain(rest, text)))
 
 
 def column_type(column: pa.ChunkedArray) -> pa.DataType:
