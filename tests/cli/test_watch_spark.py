@@ -64,7 +64,7 @@ def test_files_are_taken_as_they_arrive(spark: SparkSession, tmp_path: Path, cap
     assert sorted((one["s"], one["t"], one["since"], one["until"]) for one in lines) == [(1, 2, 0, 1), (2, 1, 0, 1)]
     arrive(source, "c.csv", "op,id,zip,town\ninsert,5,10115,Berlin\n")
     assert watch(*common) == Exit.FAILED
-    assert "batch 2 lacks the column 'city', which rule 'zip_fixes_city' reads" in capfd.readouterr().err
+    assert "Batch 2 lacks the column 'city', which rule 'zip_fixes_city' reads" in capfd.readouterr().err
     with pytest.raises(rf.errors.DataError, match="does not hold a watch"):
         rf.Watch(tmp_path / "nowhere")
 
@@ -100,7 +100,7 @@ def test_files_that_say_nothing_or_are_wrong_do_not_hold_a_watch_up(
     arrive(source, "a.csv", "")
     arrive(source, "a.txt", "no table")
     assert watch(*common) == Exit.HOLDS
-    assert capfd.readouterr().out == "No rows have arrived yet\n"
+    assert capfd.readouterr().out == "No rows have arrived yet.\n"
     arrive(source, "b.csv", "id,zip,city\n1,10115,Berlin\n,10115,Bernau\n")
     assert watch(*common) == Exit.FAILED
     told = capfd.readouterr()

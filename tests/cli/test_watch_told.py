@@ -171,8 +171,8 @@ def test_messages_speak_of_the_command_that_was_given(
     assert "Did you mean 'citi'? Batch 0 is a.csv" in said(*common, "--key", "id", "--op", "op")
     (source / "a.csv").write_text("id,zip,city,op\n1,z,A,insert\n")
     assert run(["watch", *map(str, common), "--key", "id", "--op", "op"]) == Exit.HOLDS
-    assert "has the key id; leave --key out" in said(*common, "--key", "zip", "--op", "op")
-    assert "says what each does. Give --op op\n" in said(*common)
+    assert "has the key id. Leave --key out" in said(*common, "--key", "zip", "--op", "op")
+    assert "says what each does. Give --op op.\n" in said(*common)
     (source / "b.csv").write_text("id,zip,city,do\n2,z,A,insert\n")
     assert "Name that column with --op" in said(*common, "--op", "op")
 

@@ -197,7 +197,7 @@ def test_executors_with_another_python_are_told_of_in_one_sentence(
     assert done.stderr.count("\n") == 1, done.stderr
     if kind == "bare":
         where = rf"executors \({pythons['bare']}, version 3\.\d+\.\d+, on \S+\)"
-        assert re.search(where + r" lacks refute, lark, numba, numpy, pyarrow and ruamel\.yaml; install", done.stderr)
+        assert re.search(where + r" lacks refute, lark, numba, numpy, pyarrow and ruamel\.yaml\. Install", done.stderr)
     else:
         assert f"Spark's executors cannot run {pythons['none']!r}" in done.stderr
     assert "PYSPARK_PYTHON" in done.stderr

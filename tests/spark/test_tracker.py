@@ -182,7 +182,7 @@ def test_rows_that_stay_on_spark_are_in_no_folder(spark: SparkSession, tmp_path:
     with rf.Tracker(frame, key="id", driver_bytes=0) as far:
         with pytest.raises(OptionError, match="stay on Spark"):
             far.commit()
-        with pytest.raises(OptionError, match=r"use apply\(changes\)"):
+        with pytest.raises(OptionError, match=r"Use apply\(changes\)"):
             far.become(frame)
         assert far.n_rows == 3
     with pytest.raises(OptionError, match="closed"):

@@ -175,8 +175,8 @@ def _table(found: re.Match[str], text: str, what: str | None) -> RefuteError:
 def _same_name(found: re.Match[str], text: str, what: str | None) -> RefuteError:
     where = "the DataFrame" if what is None else repr(what)
     return DataError(
-        f"Spark cannot distinguish columns {found.group(1)!r} of {where}, which may differ by case. Rename one of "
-        "them.",
+        f"Spark cannot distinguish columns of {where} that are both called {found.group(1)!r}, or differ only by case. "
+        "Rename one of them.",
         column=found.group(1),
     )
 
