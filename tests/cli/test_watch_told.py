@@ -86,6 +86,29 @@ def test_an_interrupted_command_tells_what_was_committed(
     assert capfd.readouterr().out == ""
 
 
+def test_a_second_ctrl_c_does_not_wait_for_the_batch_at_work() -> None:
+    script = """
+import os, signal, time
+from refute.cli.watch.interruption import interruption
+with interruption([]) as found:
+    found.note()
+    for sign in (signal.SIGINT, signal.SIGTERM, signal.SIGINT):
+        print(found.is_asked, flush=True)
+        os.kill(os.getpid(), sign)
+    time.sleep(60)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        timeout=50,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(Path(rf.__file__).parents[1])},
+    )
+    assert (done.returncode, done.stdout) == (Exit.FAILED, "False\nTrue\nTrue\n")
+    assert done.stderr == "refute: Interrupted. The next call takes the batch that was at work.\n"
+
+
 @pytest.mark.spark
 def test_what_java_gets_of_an_error_is_short(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -138,7 +138,9 @@ def test_values_are_kept_as_long_as_all_batches_have_them(tmp_path: Path, where:
         watcher.take(number, None, batch.table(watcher.schema))
         assert watcher.live_engine().relation.arrow.sort_by("id").column("x").to_pylist()[3:] == [None] * (number - 1)
         watcher.close()
-    with pytest.raises(SchemaError, match="column 'x', which rule 'zip_fixes_x' reads, is missing in the rows since batch 2"):
+    with pytest.raises(
+        SchemaError, match="column 'x', which rule 'zip_fixes_x' reads, is missing in the rows since batch 2"
+    ):
         Watcher.open(tmp_path / "kept", WatchOptions(tuple(RuleBook.of("zip -> x"))), TasksHere(2))
 
 

@@ -86,17 +86,29 @@ def watched(
 
 
 def undisturbed(call: Callable[[], T], interrupt: Callable[[], None]) -> T:
-    """What a call gives, made by another thread, so that Ctrl-C does not end it: `interrupt` hears of the first one."""
-    pool = ThreadPoolExecutor(1, thread_name_prefix="refute-undisturbed")
-    running = pool.submit(call)
+    """What a call gives, made by another thread, so that Ctrl-C does not end it: `interrupt` hears of the first one. A
+    second one is raised, and neither it nor the end of the process waits for the call."""
+    answer: Future[T] = Future()
+    once = threading.Lock()
+
+    def work() -> None:
+        if once.acquire(blocking=False):
+            try:
+                answer.set_result(call())
+            except BaseException as error:  # noqa: BLE001  the caller raises it
+                answer.set_exception(error)
+
+    def begin() -> None:
+        threading.Thread(target=work, name="refute-undisturbed", daemon=True).start()
+
     try:
-        try:
-            return running.result()
-        except KeyboardInterrupt:
-            interrupt()
-            return running.result()
-    finally:
-        pool.shutdown(wait=running.done())  # a second one does not wait for the call
+        begin()
+        return answer.result()
+    except KeyboardInterrupt:
+        interrupt()
+        if not once.locked():  # it came before the thread began
+            begin()
+        return answer.result()
 
 
 def available_cores() -> int:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
+
+from refute.cli.exits import Exit
 
 
 class Interruption:
@@ -31,7 +34,10 @@ class Interruption:
         return self._asked.wait(seconds)
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
-        """Hears a signal."""
+        """Hears a signal; a second Ctrl-C does not wait for a batch that may never end."""
+        if self.is_noted and self.is_asked and number == signal.SIGINT:
+            os.write(2, b"refute: Interrupted. The next call takes the batch that was at work.\n")
+            os._exit(Exit.FAILED)  # as if killed, which loses nothing that was committed
         self._asked.set()
         if not self.is_noted:
             raise KeyboardInterrupt
