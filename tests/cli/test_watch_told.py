@@ -148,13 +148,13 @@ def test_the_files_of_a_batch_are_named_where_they_may_be_what_is_wrong(
             """Nothing is opened."""
 
         def take(self, batch: int, query: str | None, table: Any) -> None:
-            raise DataError("it is damaged", path=str(tmp_path / place))
+            raise DataError("It is damaged.", path=str(tmp_path / place))
 
     (tmp_path / "in").mkdir()
     reader = FileReader(str(tmp_path / "in"), files=[tmp_path / "in" / "a.csv"])
     with pytest.raises(DataError) as raised:
         BatchTaker(str(tmp_path / "kept"), WatchOptions(None), reader)._take(Failing(), 0, None, None)
-    assert str(raised.value) == "it is damaged" + (". Batch 0 is a.csv" if is_told else "")
+    assert str(raised.value) == "It is damaged." + (" Batch 0 is a.csv." if is_told else "")
 
 
 @pytest.mark.spark
