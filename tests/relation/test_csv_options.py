@@ -137,12 +137,21 @@ def test_a_wrong_delimiter_is_named_before_columns_that_are_not_there(tmp_path: 
         ('a,"b;c"\n1,"x\n2;y"\n', None),
         ("a;b,c\n1,2\n", None),
         ("a,b\n1;2,3\n4;5,6\n", ","),
+        ('a:b\n"two\nlines"\n', None),
+        ('a;b\n"x\n1;2"\n3\n', None),
+        ('p|q\n"x\ny"\n""\n', ";"),
     ],
 )
 def test_a_file_that_another_sign_could_cut_is_believed(tmp_path: Path, content: str, used: str | None) -> None:
     (tmp_path / "t.csv").write_text(content)
     wanted = next(csv.reader(io.StringIO(content)))
     assert read_local(tmp_path / "t.csv", None, CsvOptions(delimiter=used)).column_names == wanted
+
+
+def test_a_row_of_several_lines_shows_what_separates_cells(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text('a;b\n"two\nlines";2\n')
+    with pytest.raises(DataError, match="separated by ';', not by ','"):
+        read_local(tmp_path / "t.csv", None, CsvOptions())
 
 
 def test_lines_within_a_cell_are_no_rows_that_doubt_the_delimiter(tmp_path: Path) -> None:

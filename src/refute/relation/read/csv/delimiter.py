@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Sequence
-from itertools import takewhile
 from typing import Any
 
 from refute.errors import DataError
@@ -64,10 +63,17 @@ def _separated(found: str, likely: str, used: str, file: str, *, quoted: Any = N
     )
 
 
-def _filled(rows: Sequence[str], options: CsvOptions) -> list[str]:
-    """The lines that are rows: not empty, and before the first that is a part of one, as a quote stays open in it."""
-    whole = takewhile(lambda row: options.quote is None or row.count(options.quote) % 2 == 0, rows)
-    return [row for row in whole if row.strip("\r\n")]
+def _filled(lines: Sequence[str], options: CsvOptions) -> list[str]:
+    """The rows of some lines, without those that are empty; a row goes on while a quote is open in it, and one that
+    goes on behind the last line is left out."""
+    rows: list[str] = []
+    row = ""
+    for line in lines:
+        row += line
+        if options.quote is None or row.count(options.quote) % 2 == 0:
+            rows.append(row)
+            row = ""
+    return [row for row in rows if row.strip("\r\n")]
 
 
 def _all_differ(rows: Sequence[str], columns: int, sign: str, options: CsvOptions) -> bool:
