@@ -137,7 +137,13 @@ def test_formats_that_cannot_express_a_kind_say_so(book: rf.RuleBook, format: st
     [
         ({"matches": {"zip": "a(?=b)"}}, "looks ahead or behind"),
         ({"matches": {"zip": r"(a)\1"}}, r"\1 refers back to a group"),
-        ({"matches": {"zip": "(a"}}, "missing )"),
+        ({"matches": {"zip": "(a"}}, "A ( is never closed."),
+        ({"matches": {"zip": "a**"}}, "** repeats what is repeated already."),
+        ({"matches": {"zip": "a{2,1001}"}}, "{2,1001} is too much, or has the larger number first"),
+        ({"matches": {"zip": "[z-a]"}}, "z-a is not a range or class of characters."),
+        ({"matches": {"zip": r"a\Z"}}, r"This dialect (RE2) does not know \Z."),
+        ({"row": "zip matches 5"}, "Expected a text in quotes; found '5'."),
+        ({"references": {}}, "Expected columns, each with a column of another table"),
         ({"matches": {"zip": "a)|(b"}}, "is not a regular expression that rules can use"),
         ({"matches": {"zip": 5}}, "Expected a regular expression for 'zip', not 5. Put it in quotes"),
         ({"matches": ["zip"]}, "Expected columns, each with a regular expression"),
@@ -212,6 +218,26 @@ def test_a_wrong_column_of_another_table_is_named_with_the_rule(tmp_path: Path, 
     with pytest.raises(SchemaError, match=rf"^Rule 'r': .*'{column}'.* of .*other\.csv") as caught:
         rf.check(ROWS, rule(references=f"n -> {tmp_path}/other.csv({column})"))
     assert caught.value.facts["rule"] == "r"
+
+
+def test_a_quote_in_another_table_is_not_mended_by_options_for_the_one_that_is_checked(tmp_path: Path) -> None:
+    (tmp_path / "other.csv").write_text('id,name\n"1,Ulm\n')
+    with pytest.raises(DataError, match=r"never closed, so all that follows would be one cell\. Close it\.$"):
+        rf.count(ROWS, rule(references=f"n -> {tmp_path}/other.csv(id)"))
+
+
+def test_mistakes_of_a_rule_and_of_its_condition_are_reported_at_once() -> None:
+    text = "rules:\n- name: r\n  row: a >\n  where: b <\n- name: q\n  references: x\n  where: c =\n"
+    with pytest.raises(RuleError) as caught:
+        rf.load_rules(text)
+    found = [line for line in str(caught.value).splitlines() if line.startswith("Line")]
+    begin = [
+        "Line 3: Rule 'r': row: ",
+        "Line 4: Rule 'r': where: ",
+        "Line 6: Rule 'q': 'x' ",
+        "Line 7: Rule 'q': where: ",
+    ]
+    assert [line[: len(known)] for line, known in zip(found, begin, strict=True)] == begin
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from numbers import Number
@@ -178,6 +179,7 @@ def in_references(error: RefuteError, names: Sequence[str]) -> RefuteError:
     if facts.get("option") in ("delimiter", "encoding"):
         advice = csv_advice(str(facts["option"]), str(facts["expected"]))
         said = said.replace(f"{advice} {AS_GIVEN}", _SAVE_IT).replace(advice, _SAVE_IT)
+    said = re.sub(f",( or)? {OTHER_QUOTE}", "", said)
     return type(error)(f"References of {', '.join(names)}: {said}", **facts)
 
 
@@ -197,6 +199,7 @@ def csv_advice(option: str, value: str) -> str:
     return f"Pass csv={{{option!r}: {given!r}}} (--{option} {flag})."
 
 
+OTHER_QUOTE = "choose another quote character, or none, with the options for CSV"
 AS_GIVEN = "If the file is right, add 'as_given': True to csv= (--csv-as-given)."
 
 

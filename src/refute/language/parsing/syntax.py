@@ -95,6 +95,9 @@ def in_words(terminals: Iterable[str]) -> tuple[str, ...]:
     if "ROW" in left:
         words.append(_WORDS["ROW"])
         left.discard("ROW")
+    if left & _CONSTANTS == {"STRING"}:
+        words.append("a text in quotes")
+        left.discard("STRING")
     for group, meaning in _GROUPS:
         # Words such as `by` are also names: they count as names only where any name may stand.
         if left & group and (group is not _NAMES or "NAME" in left):

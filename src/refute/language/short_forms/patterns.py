@@ -8,9 +8,21 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from refute.errors import RuleError, ended
+from refute.errors import RuleError
 
 _MOST_LETTERS = 10_000
+_MISTAKES = {  # what RE2 says, and what it means; the place that it names, if any, is {place}
+    "missing ]": "A [ is never closed.",
+    "missing )": "A ( is never closed.",
+    "unexpected )": "A ) closes nothing.",
+    "bad repetition operator": "{place} repeats what is repeated already.",
+    "no argument for repetition operator": "There is nothing before {place} that it could repeat.",
+    "invalid repetition size": "{place} is too much, or has the larger number first: 1,000 repetitions are the most.",
+    "trailing \\": "It ends in a \\, which needs a character behind it.",
+    "invalid character class range": "{place} is not a range or class of characters.",
+    "invalid perl operator": "This dialect (RE2) does not know {place}.",
+    "invalid escape sequence": "This dialect (RE2) does not know {place}.",
+}
 
 
 def whole(pattern: str) -> str:
@@ -46,19 +58,19 @@ def _wrong(pattern: str) -> str | None:
     try:
         pattern.encode()
         pc.match_substring_regex(pa.array([""], pa.large_string()), pattern)
-    except (pa.ArrowInvalid, UnicodeEncodeError) as error:
+    except UnicodeEncodeError:
+        return "It has half a character, which no text has."
+    except pa.ArrowInvalid as error:
         return _in_words(pattern, str(error))
     return None
 
 
 def _in_words(pattern: str, said: str) -> str:
     """What is wrong with a pattern, by what RE2 says of it."""
-    reason = said.removeprefix("Invalid regular expression: ").strip()
     if any(sign in pattern for sign in ("(?=", "(?!", "(?<=", "(?<!")):
         return "It looks ahead or behind, (?=...), which this dialect (RE2) does not have."
-    if reason.startswith("invalid escape sequence"):
-        what = reason.rpartition(": ")[2]
-        if what[1:2].isdigit() or what[1:2] == "k":
-            return f"{what} refers back to a group, which this dialect (RE2) does not have."
-        return f"This dialect (RE2) does not know {what}."
-    return ended(reason) if reason else "It is not valid."
+    mistake, _, place = said.removeprefix("Invalid regular expression: ").strip().partition(": ")
+    if place[:1] == "\\" and (place[1:2].isdigit() or place[1:2] == "k"):
+        return f"{place} refers back to a group, which this dialect (RE2) does not have."
+    meant = _MISTAKES.get(mistake)
+    return "It is not valid." if meant is None else meant.format(place=place)

@@ -15,6 +15,7 @@ from pyspark.logger import PySparkLogger
 
 from refute.errors import FACTS_NOTE, DataError, EngineError, RefuteError, SchemaError, ended
 from refute.faults import (
+    OTHER_QUOTE,
     missing_file,
     missing_table,
     mixed_files,
@@ -136,8 +137,7 @@ def _header(found: re.Match[str], text: str, what: str | None) -> RefuteError:
 def _after_quote(found: re.Match[str], text: str, what: str | None) -> RefuteError:
     return DataError(
         f"{_file(text, what)} has a cell in quotes with more text behind the closing one, which Spark cannot "
-        "read. Double quotes within a cell, choose another quote character, or none, with the options for CSV, or use "
-        "the local engine.",
+        f"read. Double quotes within a cell, {OTHER_QUOTE}, or use the local engine.",
         path=_path(text, what),
     )
 

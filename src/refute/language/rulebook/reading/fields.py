@@ -136,7 +136,8 @@ def _constant(name: str, node: BookNode) -> Constant:
 
 def _references(node: BookNode, log: ProblemLog) -> str:
     if isinstance(node.value, dict):
-        return "; ".join(f"{quote_bare(name)} -> {_text(child, log)}" for name, child in node.items.items())
+        found = _columns(node, "a column of another table", "{customer: customers.csv(id)}")
+        return "; ".join(f"{quote_bare(name)} -> {_text(child, log)}" for name, child in found.items())
     return "; ".join(_texts(node, log))
 
 

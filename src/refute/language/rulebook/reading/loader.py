@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from refute.errors import RuleError, nearest
-from refute.language.parsing.parser import RuleKind
+from refute.language.parsing.parser import RuleKind, parse_condition
 from refute.language.parsing.syntax import RuleSyntaxError
 from refute.language.rulebook.book import Dataset, RuleBook
 from refute.language.rulebook.entry import Entry
@@ -83,12 +83,21 @@ def _entry(node: BookNode, number: int, log: ProblemLog, dataset: Dataset) -> _R
     entry = Entry(**{"name": "", **options}, kind=RuleKind(written[0]), source=str(values[written[0]]), line=node.line)
     try:
         return entry, entry.rules(dataset.nulls)
-    except RuleSyntaxError as error:
-        key = "where" if error.text == entry.where != entry.source else written[0]
-        log.add(f"{owner}: {key}: {error.problem}\n{error.excerpt}", node.line_of(key))
     except RuleError as error:
-        log.add(f"{owner}: {error}", node.line_of(written[0]))
+        is_where = isinstance(error, RuleSyntaxError) and error.text == entry.where != entry.source
+        _note(error, owner, "where" if is_where else written[0], node, log)
+    if entry.where is not None and not is_where:
+        try:
+            parse_condition(entry.where)
+        except RuleError as error:
+            _note(error, owner, "where", node, log)
     return None
+
+
+def _note(error: RuleError, owner: str, key: str, node: BookNode, log: ProblemLog) -> None:
+    """Notes what is wrong with the text of a key."""
+    said = f"{key}: {error.problem}\n{error.excerpt}" if isinstance(error, RuleSyntaxError) else str(error)
+    log.add(f"{owner}: {said}", node.line_of(key))
 
 
 def _check_names(nodes: list[BookNode] | tuple[BookNode, ...], log: ProblemLog) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from refute.errors import DataError
+from refute.faults import OTHER_QUOTE
 from refute.relation.read.csv.options import CsvOptions
 
 _PIECE = 1 << 20
@@ -45,7 +46,7 @@ def unclosed(file: str, line: int) -> DataError:
     """The error for a quote that opens on a line and is never closed."""
     return DataError(
         f"{file}:{line}: The quote that opens here is never closed, so all that follows would be one cell. Close "
-        "it, or choose another quote character, or none, with the options for CSV.",
+        f"it, or {OTHER_QUOTE}.",
         path=file,
         line=line,
     )

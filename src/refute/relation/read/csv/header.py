@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from refute.errors import DataError
+from refute.faults import OTHER_QUOTE
 from refute.relation.read.csv.letters import marked_as_utf8, wide_letters
 from refute.relation.read.csv.options import USUAL, CsvOptions
 
@@ -81,8 +82,7 @@ def _wide_encoding(text: str) -> str:
 
 def _unclosed(file: str, line: int) -> DataError:
     return DataError(
-        f"{file}:{line}: A quote that opens in the header is never closed. Close it, or choose another quote "
-        "character, or none, with the options for CSV.",
+        f"{file}:{line}: A quote that opens in the header is never closed. Close it, or {OTHER_QUOTE}.",
         path=file,
         line=line,
     )
