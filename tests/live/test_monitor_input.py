@@ -264,7 +264,7 @@ def test_an_empty_list_changes_nothing_once_columns_are_known() -> None:
         ([{}], r"Row 0 of the list is \{\}. Give a dict with its columns, or a table"),
         ([{"id": 1, "zip": "a", "city": "x"}, {"id": 2, "zip": "a"}], "Row 1 of the list lacks the column 'city'"),
         ([{"id": 7, "zip": "a", "city": 1}, {"id": 8, "zip": "a", "city": "x"}], "The values of 'city' cannot be read"),
-        ("rows.csv", "Cannot read a table from a str"),
+        ("rows.csv", "A table cannot be of type str"),
     ],
 )
 def test_what_is_no_table_is_told(rows: Any, said: str) -> None:

@@ -220,7 +220,7 @@ def _fields(given: Any) -> Sequence[tuple[str, str]]:
         pairs = [(field.name, field.dataType.simpleString()) for field in given.fields]
     else:
         raise OptionError(
-            f"A schema must be a text, a mapping or a StructType, not a {type(given).__name__}. {_LIKE}",
+            f"A schema must be a text, a mapping or a StructType, not {type(given).__name__}. {_LIKE}",
             option="schema",
             type=type(given).__name__,
         )
