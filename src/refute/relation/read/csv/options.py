@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from typing import Any
@@ -13,6 +14,7 @@ from refute.faults import wrong_value
 
 _UTF8 = ("utf-8", "utf-8-sig", "ascii")
 _NAMED = {"\\t": "\t", "tab": "\t"}
+_SWITCHES = (b"\\u0041", b"\x1b$B0!")  # with which some encodings say that the letters behind mean others
 _SIGNS = frozenset(("\t", *map(chr, range(32, 127))))
 
 
@@ -91,23 +93,34 @@ def not_csv(kind: str, path: str) -> OptionError:
     return OptionError(f"{path!r} is {kind}, and csv= says how CSV files are written. Leave it out.", option="csv")
 
 
+def _is_by_bytes(encoding: str) -> bool:
+    """Whether every byte is a letter of its own, wherever it stands, and those of ASCII are what they are there."""
+    ascii_ = bytes(range(128))
+    pairs = (bytes((first, second)) for first in range(128, 256) for second in (64, 161))
+    try:
+        return all(
+            len(written.decode(encoding, "replace")) == len(written) for written in (*_SWITCHES, *pairs)
+        ) and ascii_.decode(encoding) == ascii_.decode("ascii")
+    except ValueError:  # as of a codec that does not have all of these bytes
+        return False
+
+
 @lru_cache(maxsize=64)
 def _encoding(name: str) -> str:
     """The one name of an encoding; raises OptionError for what is not one of a byte per letter."""
     try:
         found = codecs.lookup(name).name
-        plain = bytes(range(128)).decode(found) == "".join(map(chr, range(128)))
-    except (LookupError, UnicodeError, ValueError):
-        found, plain = "", False
+        with suppress(UnicodeError):
+            b"a".decode(found)  # is a LookupError for codecs that are not about text, such as base64
+    except (LookupError, ValueError):
+        found = ""
     if found in _UTF8:
         return "utf-8"
     if not found:
         raise OptionError(
             f"There is no encoding {name!r}. Use utf-8, cp1252 or latin-1.", option="encoding", value=name
         )
-    if not plain or any(
-        len(bytes((first, second)).decode(found, "replace")) == 1 for first in range(128, 256) for second in (64, 161)
-    ):
+    if not _is_by_bytes(found):
         raise OptionError(
             f"Files in {name} cannot be read: only UTF-8 and encodings with one byte per character can. Convert them "
             f"first, as with iconv -f {name} -t utf-8.",
