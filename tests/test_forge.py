@@ -136,7 +136,7 @@ def test_options_of_the_action_are_in_quotes_as_in_a_shell(options: str, code: i
     ran = action_step("Check the rules", tmp_path, **given)
     assert ran.returncode == code, ran.stdout + ran.stderr
     assert ("'*'" in ran.stderr) == ("*" in options)
-    assert ("::error::a quote in the options" in ran.stdout) == (options == "--delimiter ';")
+    assert ("::error::A quote in the options" in ran.stdout) == (options == "--delimiter ';")
 
 
 @pytest.mark.parametrize(("python", "said"), [(sys.executable, ""), ("/bin/false", "missing=true\n")])

@@ -40,6 +40,29 @@ def test_a_wrong_column_is_the_error_of_check() -> None:
         assert_holds(TABLE, "zip -> cty")
 
 
+def test_a_mistake_in_a_rule_is_shown_at_the_line_of_the_test(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest('pytest_plugins = ["refute.testing.plugin"]')
+    pytester.makepyfile(
+        """
+        import pyarrow as pa
+        from refute.testing import assert_holds as plain
+
+        TABLE = pa.table({"zip": ["1"]})
+
+        def test_fixture(assert_holds):
+            assert_holds(TABLE, "zip -> cty")
+
+        def test_function():
+            plain(TABLE, "zip -> cty")
+        """
+    )
+    result = pytester.runpytest_inprocess("-q", "-p", "no:cacheprovider")
+    result.assert_outcomes(failed=2)
+    shown = result.stdout.str()
+    assert "There is no column 'cty'" in shown
+    assert "binding.py" not in shown
+
+
 def test_the_plugin_has_a_fixture_and_writes_pages_of_failures(pytester: pytest.Pytester) -> None:
     pytester.makeconftest('pytest_plugins = ["refute.testing.plugin"]')
     pytester.makepyfile(
