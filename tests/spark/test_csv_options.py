@@ -93,6 +93,16 @@ def test_text_behind_a_closing_quote_is_refused_by_spark(
     assert rf.count(str(tmp_path / "t.csv"), "unique(b)", engine="spark", **options) == 2
 
 
+def test_a_file_that_spark_cannot_read_is_named_as_it_was_given(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "t.csv").write_text('a,b\n"x"y,2\n')
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(DataError, match=r"^'t\.csv' has a cell in quotes") as caught:
+        rf.count("t.csv", "unique(a)", engine="spark")
+    assert caught.value.facts["path"] == "t.csv"
+
+
 @pytest.mark.parametrize("options", [{}, {"schema": "a bigint, b string"}])
 def test_an_unclosed_quote_is_refused_with_its_line(spark: SparkSession, tmp_path: Path, options: Any) -> None:
     closed, unclosed = 'a,b\n1,"x\ny"\n2,z\n', 'a,b\n1,"x\ny"\n2,"z\n3,w\n'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -249,7 +250,16 @@ def _files_looked_at(listing: Listing, names: Sequence[str], options: CsvOptions
                     raise found from error
                 if has_mixed_ends(Path(file)):
                     raise mixed_line_ends(file) from error
-        raise
+        raise _as_named(error, listing) from error.__cause__
+
+
+def _as_named(error: DataError, listing: Listing) -> DataError:
+    """The error with its file as the path names it, where Spark names it in full."""
+    path = str(error.facts.get("path"))
+    if not os.path.isabs(path) or listing.named(path) == path:
+        return error
+    said = str(error).replace(repr(path), repr(listing.named(path)))
+    return type(error)(said, **{**error.facts, "path": listing.named(path)})
 
 
 def _has_broken_lines(session: SparkSession, listing: Listing, options: CsvOptions) -> bool:
