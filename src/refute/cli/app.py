@@ -7,6 +7,7 @@ import importlib
 import logging
 import os
 import re
+import signal
 import sys
 import traceback
 import warnings
@@ -185,7 +186,14 @@ def main() -> NoReturn:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not isinstance(error, BrokenPipeError):
             code = _failed(f"The output cannot be written: {error.strerror}.")
+    _settle(code)
     sys.exit(code)
+
+
+def _settle(code: int) -> None:
+    """From here on a signal ends the process at once, and changes nothing of its answer."""
+    for sign in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(sign, lambda *_: os._exit(code))
 
 
 @contextlib.contextmanager
