@@ -57,6 +57,11 @@ elif moment == "ended":  # when the answer is given, and the process only has to
     from refute.cli import app
     real = app._settle
     app._settle = lambda code: (real(code), stopped())
+elif moment == "gone":  # and when Python has forgotten what to do on a signal
+    class Last:
+        def __del__(self, kill=os.kill, here=os.getpid(), sign=sign):
+            kill(here, sign)
+    sys.modules["last"] = Last()
 elif moment == "writing":
     as_entries.drafts = told(as_entries.drafts, 100)
 elif moment == "showing":
@@ -135,8 +140,9 @@ def test_a_command_that_is_stopped_before_it_searches_could_not_run(
 
 
 @pytest.mark.parametrize("sign", ["SIGINT", "SIGTERM"])
-def test_a_signal_after_the_answer_changes_nothing_of_it(folder: Path, sign: str) -> None:
-    code, shown, said = run(folder, "ended", sign, 1, "discover", "people.csv", "--quiet", "--out", "-")
+@pytest.mark.parametrize("moment", ["ended", "gone"])
+def test_a_signal_after_the_answer_changes_nothing_of_it(folder: Path, moment: str, sign: str) -> None:
+    code, shown, said = run(folder, moment, sign, 1, "discover", "people.csv", "--quiet", "--out", "-")
     assert (code, said) == (Exit.HOLDS, "")
     assert len(load_rules(shown)) > 1
 
@@ -150,12 +156,15 @@ def test_a_page_has_the_rules_that_were_written_by_then(folder: Path) -> None:
 
 
 def test_two_at_once_are_an_interruption_whatever_they_break() -> None:
-    with pytest.raises(KeyboardInterrupt), Ending(None):
-        with pytest.raises(KeyboardInterrupt):
-            os.kill(os.getpid(), signal.SIGINT)
-        with pytest.raises(KeyboardInterrupt):
-            os.kill(os.getpid(), signal.SIGTERM)
-        raise RuntimeError("release unlocked lock")
+    def work() -> None:
+        with Ending(None):
+            for sign in (signal.SIGINT, signal.SIGTERM):
+                with pytest.raises(KeyboardInterrupt):
+                    os.kill(os.getpid(), sign)
+            raise RuntimeError("release unlocked lock")
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
 
 
 @pytest.mark.parametrize("command", [("init",), ("discover", "--quiet")])

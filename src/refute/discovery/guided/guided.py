@@ -215,7 +215,8 @@ class Guided:
         masks = masks[self._requires_equal(masks)[:, sorted(chosen)].all(axis=1)]
         discerning = sorted(self._pairs.discerning - chosen)
         kinds, counts = np.unique(self._used(masks)[:, discerning], axis=0, return_counts=True)
-        parts, complete = [], True
+        parts: list[Evidence] = []
+        complete = True
         for number in np.argsort(-counts, kind="stable")[: self._tuning.kinds].tolist():
             if self._budget.expired:
                 return parts, False
