@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -40,6 +42,26 @@ def told(real, place):
 if moment == "ranking":
     real = search._Search._ranked
     search._Search._ranked = lambda *given: (stopped(), real(*given))[1]
+elif moment == "both":  # in the search, and once more while the file is written
+    real, times = search._Search._ranked, 1
+    search._Search._ranked = lambda *given: (stopped(), real(*given))[1]
+    as_entries.drafts = told(as_entries.drafts, 1)
+elif moment == "starting":
+    from refute.cli import source
+    from refute.relation.read import files
+    real = files.read_local
+    files.read_local = lambda *given: (stopped(), real(*given))[1]
+    import refute.relation
+    refute.relation.read_local = files.read_local
+elif moment == "ended":  # when the answer is given, and the process only has to end
+    from refute.cli import app
+    real = app._settle
+    app._settle = lambda code: (real(code), stopped())
+elif moment == "gone":  # and when Python has forgotten what to do on a signal
+    class Last:
+        def __del__(self, kill=os.kill, here=os.getpid(), sign=sign):
+            kill(here, sign)
+    sys.modules["last"] = Last()
 elif moment == "writing":
     as_entries.drafts = told(as_entries.drafts, 100)
 elif moment == "showing":
@@ -97,13 +119,52 @@ def test_a_search_that_was_done_is_given_whole(folder: Path) -> None:
     assert said == ""
 
 
-@pytest.mark.parametrize("moment", ["writing", "ranking"])
+@pytest.mark.parametrize("moment", ["writing", "ranking", "both"])
 def test_a_second_one_ends_the_command_and_leaves_the_file_as_it_was(folder: Path, moment: str) -> None:
     (folder / "kept.yaml").write_text("as it was")
     code, _, said = run(folder, moment, "SIGINT", 2, *COMPLETE, "--out", "kept.yaml", "--force")
     assert (code, said) == (Exit.FAILED, "refute: Interrupted.\n")
     assert (folder / "kept.yaml").read_text() == "as it was"
     assert not list(folder.glob(".kept*"))
+
+
+@pytest.mark.parametrize("sign", ["SIGINT", "SIGTERM"])
+@pytest.mark.parametrize("command", [("init",), ("discover",), ("discover", "--complete")])
+def test_a_command_that_is_stopped_before_it_searches_could_not_run(
+    folder: Path, command: tuple[str, ...], sign: str
+) -> None:
+    (folder / "left.yaml").write_text("as it was")
+    code, shown, said = run(folder, "starting", sign, 1, *command, "people.csv", "--out", "left.yaml", "--force")
+    assert (code, shown, said) == (Exit.FAILED, "", "refute: Interrupted.\n")
+    assert (folder / "left.yaml").read_text() == "as it was"
+
+
+@pytest.mark.parametrize("sign", ["SIGINT", "SIGTERM"])
+@pytest.mark.parametrize("moment", ["ended", "gone"])
+def test_a_signal_after_the_answer_changes_nothing_of_it(folder: Path, moment: str, sign: str) -> None:
+    code, shown, said = run(folder, moment, sign, 1, "discover", "people.csv", "--quiet", "--out", "-")
+    assert (code, said) == (Exit.HOLDS, "")
+    assert len(load_rules(shown)) > 1
+
+
+def test_a_page_has_the_rules_that_were_written_by_then(folder: Path) -> None:
+    code, _, said = run(folder, "writing", "SIGINT", 1, *COMPLETE, "--html", "cut.html")
+    page = (folder / "cut.html").read_text()
+    assert (code, said) == (Exit.PARTIAL, "")
+    assert page.count("Copy as rule") == 99
+    assert "Stopped while this was written, after 99 rules: others are missing." in page
+
+
+def test_two_at_once_are_an_interruption_whatever_they_break() -> None:
+    def work() -> None:
+        with Ending(None):
+            for sign in (signal.SIGINT, signal.SIGTERM):
+                with pytest.raises(KeyboardInterrupt):
+                    os.kill(os.getpid(), sign)
+            raise RuntimeError("release unlocked lock")
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
 
 
 @pytest.mark.parametrize("command", [("init",), ("discover", "--quiet")])

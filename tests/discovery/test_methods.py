@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 
 from refute.discovery.evidence.agreements import Agreement
 from refute.discovery.evidence.counted import Evidence
+from refute.discovery.guided.reduction import Among
 from refute.discovery.local import LocalPairs
 from refute.discovery.methods import searched
 from refute.discovery.options import Progress, SearchMethod, options_of
+from refute.discovery.pairs import Chosen
 from refute.discovery.search import discover
 from refute.discovery.space.predicates import space_for
 from refute.discovery.table import LocalTable
@@ -118,6 +120,44 @@ def test_rows_that_stand_for_others_settle_the_same_rules(nulls: str, cross: boo
     assert outcome.complete
     assert np.array_equal(outcome.boxes, expected.boxes)
     assert pairs.asked
+
+
+class Hasty(LocalPairs):
+    """Pairs that are stopped when rows are asked for that stand for all, and count what is asked from then on."""
+
+    budget: Budget
+    asked = 0
+
+    def reduced(self, chosen: Chosen, read: Chosen) -> tuple[Among, Agreement]:
+        self.asked += 1
+        self.budget.interrupt()
+        return super().reduced(chosen, read)
+
+    def agreeing(self, chosen: Chosen, budget: Budget) -> tuple[Evidence, bool]:
+        self.asked += budget.expired
+        return super().agreeing(chosen, budget)
+
+
+def test_a_stopped_search_looks_for_no_more_rows_that_agree() -> None:
+    random = np.random.default_rng(0)
+    state, size = random.integers(0, 4, 250), 250
+    table = pa.table(
+        {
+            "state": state,
+            "zip": state * 100 + random.integers(0, 60, size),
+            "salary": random.integers(0, 5, size),
+            "tax": state * 2 + random.integers(0, 2, size),
+            "name": np.char.add("n", random.integers(0, 200, size).astype(str)),
+        }
+    )
+    tuning = replace(IMPATIENT, witness_cost=1.0, peeled=0, first_pairs=0, first_pairs_of_row=0, gauge=size)
+    options = options_of(cross_columns=False, method="guided", threads=1)
+    relation = Relation.of(table)
+    pairs = Hasty(relation, space_for(LocalTable(relation), options)[0], options, tuning)
+    pairs.budget = Budget(options)
+    outcome = searched(pairs, options, pairs.budget, tuning)
+    assert not outcome.complete
+    assert pairs.asked == 1
 
 
 @pytest.mark.parametrize("seed", range(3))

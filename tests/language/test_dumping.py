@@ -47,6 +47,14 @@ def test_texts_are_texts_wherever_they_stand(text: str) -> None:
     assert loaded(yaml_text(plain)) == plain
 
 
+@pytest.mark.parametrize("text", [*ODD, "yes", "On", "OFF", "n", "1:30", "-1:30:45", "190:20:30.15", "٣:10"])
+def test_readers_of_yaml_1_1_find_texts_too(text: str) -> None:
+    reader = YAML(typ="safe", pure=True)
+    reader.version = (1, 1)
+    plain = [{"one_of": {text: [text, "a"]}}]
+    assert reader.load(yaml_text(plain)) == plain
+
+
 def test_a_text_longer_than_a_line_stays_one() -> None:
     plain = [{"description": "word " * 3000 + "end"}]
     assert loaded(yaml_text(plain)) == plain

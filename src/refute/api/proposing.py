@@ -102,6 +102,7 @@ class EngineTable:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        self._tolerances: dict[tuple[Rule, ...], Tolerance] = {}  # a page and a file ask for the same ones
 
     @property
     def n_rows(self) -> int:
@@ -111,6 +112,12 @@ class EngineTable:
     def tolerance(self, rules: Sequence[Rule]) -> Tolerance:
         """The tolerance with which each of these rules passes, and no more: by rows to blame, or by rows in violations
         where the former would have to be named, and rows that stay on Spark have no ids."""
+        known = tuple(rules)
+        if known not in self._tolerances:
+            self._tolerances[known] = self._tolerance(known)
+        return self._tolerances[known]
+
+    def _tolerance(self, rules: tuple[Rule, ...]) -> Tolerance:
         engine = self._engine
         try:
             rows = max(map(engine.blamed, rules))

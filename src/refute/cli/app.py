@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import importlib
 import logging
 import os
 import re
+import signal
 import sys
 import traceback
 import warnings
@@ -38,6 +40,7 @@ COMMANDS = (
     "prepare",
 )
 _HOMES = {name: f"files.{name}" for name in ("convert", "init", "lint", "schema")}  # that have a folder
+_SIGNS = (signal.SIGINT, signal.SIGTERM)
 _NOT_A_NUMBER = re.compile(r"is not a valid (integer|float)(?: range)?")
 _BY_FUNCTION = {  # what does from the shell what a function of this name does
     "propose": "discover DATA",
@@ -175,6 +178,7 @@ def _in_words(found: re.Match[str]) -> str:
 
 def main() -> NoReturn:
     """Run the command line and leave the process with its exit code."""
+    atexit.register(_deafen)  # first, and so called last, after all that may take its time
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by whoever started us: nobody is to read it
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  for as long as we run
@@ -185,7 +189,20 @@ def main() -> NoReturn:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not isinstance(error, BrokenPipeError):
             code = _failed(f"The output cannot be written: {error.strerror}.")
+    _settle(code)
     sys.exit(code)
+
+
+def _settle(code: int) -> None:
+    """From here on a signal ends the process at once, and changes nothing of its answer."""
+    for sign in _SIGNS:
+        signal.signal(sign, lambda *_: os._exit(code))
+
+
+def _deafen() -> None:
+    """The same for the last moments of the process, in which Python hears no signal, and would die of it."""
+    for sign in _SIGNS:
+        signal.signal(sign, signal.SIG_IGN)
 
 
 @contextlib.contextmanager

@@ -131,21 +131,21 @@ def command(
     _require_fitting(complete, options)
     require_apart([out, html_file], [("DATA", data)])
     require_new(out, force=force)
-    with waiting("Starting", options.quiet):
-        wanted = bool(of_complete["persist"]) or on_spark_alone([out, html_file])
-        reading: dict[str, Any] = {"schema": schema, "header": header, "csv": csv, "driver_bytes": driver_bytes}
-        opened = open_data(data, engine, options, wanted=wanted, **reading)
-    require_all([out, html_file], opened)
-    common = {
-        "where": where,
-        "columns": None if columns is None else [name.strip() for name in columns.split(",")],
-        "kinds": None if kinds is None else [name.strip() for name in kinds.split(",")],
-        "time_limit": time_limit,
-        **opened.reading,
-    }
     found: refute.Discovery
     text: Callable[[], str]
     with Ending(time_limit) as ending:
+        with waiting("Starting", options.quiet):
+            wanted = bool(of_complete["persist"]) or on_spark_alone([out, html_file])
+            reading: dict[str, Any] = {"schema": schema, "header": header, "csv": csv, "driver_bytes": driver_bytes}
+            opened = open_data(data, engine, options, wanted=wanted, **reading)
+        require_all([out, html_file], opened)
+        common = {
+            "where": where,
+            "columns": None if columns is None else [name.strip() for name in columns.split(",")],
+            "kinds": None if kinds is None else [name.strip() for name in kinds.split(",")],
+            "time_limit": time_limit,
+            **opened.reading,
+        }
         with following("Discovering" if complete else "Proposing", options.quiet) as follow:
             common["progress"] = ending.following(follow)
             if complete:
@@ -163,7 +163,7 @@ def command(
                 if out is None and len(found):
                     say(f"Next: {again('--out', 'rules.yaml')}   (the rules as a file, to edit and to check)")
         if html_file is not None:
-            html_file.write(found.to_html(name=data), opened)
+            html_file.write(ending.page(found, data), opened)
         if out is not None and not len(found) + len(found.almost):
             say(f"No rule was found, so {in_one_line(out.text)} was not written.", err=True)
             return Exit.PARTIAL

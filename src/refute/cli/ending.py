@@ -1,7 +1,8 @@
 """How a search command ends when it is stopped, or its time is up: soon, with what was found, and saying so.
 
 A search hears of Ctrl-C by KeyboardInterrupt, and gives what it has. After it, Ctrl-C only sets a time by which the
-command is to end: what is written by then is kept. A second one ends the command at once.
+command is to end: what is written by then is kept. A second one ends the command at once, wherever the first one came,
+and so does one before there is anything to give.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class Ending:
         self._limit = limit
         self._last = math.inf
         self._is_found = False
-        self._was_told = False
+        self._told = 0  # how often it was asked to end
         self.is_cut = False  # whether something is left out of what is shown or written
         self._before: dict[signal.Signals, Any] = {}
 
@@ -48,6 +49,8 @@ class Ending:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         for sign, before in self._before.items():
             signal.signal(sign, before)
+        if self._told > 1 and isinstance(error, Exception):  # two at once end what waits with its lock half taken
+            raise KeyboardInterrupt from error
 
     def following(self, follow: Callable[[Progress], None] | None) -> Callable[[Progress], None]:
         """What hears of the progress of the search, and so of its end, and hands it on."""
@@ -78,9 +81,9 @@ class Ending:
         try:
             yield
         except KeyboardInterrupt:
-            if self._was_told:
+            if self._told > 1:
                 raise
-            self._was_told = self.is_cut = True
+            self.is_cut = True
         finally:
             self._is_found = True
 
@@ -92,6 +95,12 @@ class Ending:
                 return
             yield rule
 
+    def page(self, found: Discovery, name: str) -> str:
+        """The rules as an HTML page, as far as there is time."""
+        page = found.page(name=name, is_time_up=self.is_time_up)
+        self.is_cut |= page.is_cut
+        return page.text
+
     def rule_file(self, found: Discovery, *head: str) -> RuleFile:
         """The rules as a rule file with these lines at its head, as far as there is time."""
         file = found.rule_file(*head, is_time_up=self.is_time_up)
@@ -100,6 +109,6 @@ class Ending:
 
     def _hear(self, sign: int, frame: FrameType | None) -> None:
         self._last = min(self._last, time.monotonic() + _SOON)
-        if not self._is_found or self._was_told:
+        self._told += 1
+        if not self._is_found or self._told > 1:
             raise KeyboardInterrupt
-        self._was_told = True

@@ -132,6 +132,7 @@ class LocalPairs:
                 self.agreements.find(tuple(sorted(one))), self._tuning.rare_pairs, budget, self._tallies.get(one, ())
             )
             for one in done
+            if not budget.expired
         ]
         rows, times = np.unique(np.concatenate([np.empty((0, 2), np.int64), *pairs]), return_counts=True)
         most = int(min(self._tuning.peeled, self._tuning.peeled_pairs // max(1, self.n_rows)))

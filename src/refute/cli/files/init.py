@@ -69,10 +69,10 @@ def command(
         raise click.UsageError("--nulls equal cannot be used with init: proposals take no account of rows with nulls.")
     require_apart([out], [("DATA", data)])
     require_new(out, force=force)
-    with waiting("Starting", options.quiet):
-        opened = open_data(data, engine, options, schema=schema, header=header, csv=csv, driver_bytes=driver_bytes)
-    require_all([out], opened)
     with Ending(time_limit) as ending:
+        with waiting("Starting", options.quiet):
+            opened = open_data(data, engine, options, schema=schema, header=header, csv=csv, driver_bytes=driver_bytes)
+        require_all([out], opened)
         with following("Proposing", options.quiet) as follow:
             found = refute.propose(
                 opened.table,

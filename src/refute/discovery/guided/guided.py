@@ -185,8 +185,11 @@ class Guided:
         parts, complete = [], True
         done = self._done
         for one in chosen:
+            if self._budget.expired:  # to find the rows that agree takes long, too
+                complete = False
+                break
             few, finished = self._standing_in(one)
-            if few:
+            if few or not finished:
                 parts.extend(few)
                 complete &= finished
                 continue
@@ -212,8 +215,11 @@ class Guided:
         masks = masks[self._requires_equal(masks)[:, sorted(chosen)].all(axis=1)]
         discerning = sorted(self._pairs.discerning - chosen)
         kinds, counts = np.unique(self._used(masks)[:, discerning], axis=0, return_counts=True)
-        parts, complete = [], True
+        parts: list[Evidence] = []
+        complete = True
         for number in np.argsort(-counts, kind="stable")[: self._tuning.kinds].tolist():
+            if self._budget.expired:
+                return parts, False
             read = frozenset(slot for slot, reads in zip(discerning, kinds[number], strict=True) if reads)
             among, pairs = self._pairs.reduced(chosen, read)
             if (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from refute.display import markup
@@ -22,19 +24,33 @@ _ORDER = {  # what the rules are sorted by, in words
 }
 
 
-def render(found: Discovery, n: int, name: str | None) -> str:
-    """The page of the n best rules, each with the text that a rule file takes."""
-    rows = [
-        {"place": place, "yaml": "\n".join(entry.yaml() for entry, _ in entries), "find": _find(rule), **_said(rule)}
-        for place, (rule, entries) in enumerate(found.written(n, as_ranked=True), 1)
-    ]
+@dataclass(frozen=True, slots=True)
+class RulePage:
+    """A page of rules, and whether some are missing as there was no time for them."""
+
+    text: str
+    is_cut: bool
+
+
+def render(found: Discovery, n: int, name: str | None, is_time_up: Callable[[], bool]) -> RulePage:
+    """The page of the n best rules, each with the text that a rule file takes; where time is up, it ends with the rule
+    at hand, and says so."""
+    rows: list[dict[str, Any]] = []
+    is_cut = False
+    for rule, entries in found.written(n, as_ranked=True):
+        if rows and is_time_up():
+            is_cut = True
+            break
+        copied = "\n".join(entry.yaml() for entry, _ in entries)
+        rows.append({"place": len(rows) + 1, "yaml": copied, "find": _find(rule), **_said(rule)})
+    cut = [f"Stopped while this was written, after {plural(len(rows), 'rule')}: others are missing."] if is_cut else []
     kinds: dict[str, int] = {}
     for row in rows:
         kinds[row["kind"]] = kinds.get(row["kind"], 0) + 1
     extent = f"{plural(found.n_rows, 'row')}, {plural(len(rows), 'rule')}"
     more = f", the best {len(rows):,} of {len(found):,}" if len(found) > len(rows) else ""
     stopped = "" if found.complete else ", stopped before the end"
-    return markup.page(
+    text = markup.page(
         "discovery.html",
         title=f"Rules found in {name.rstrip('/').rpartition('/')[2] or name}" if name else "Rules found",
         lead=f"{f'{name}: ' if name else ''}{extent}{more}; searched "
@@ -44,8 +60,9 @@ def render(found: Discovery, n: int, name: str | None) -> str:
         measure=rows[0]["measure"] if rows else "violations",
         worth=rows[0]["worth"] if rows else "score",
         order=_ORDER[rows[0]["worth"]] if rows else "",
-        notes=found.notes,
+        notes=[*found.notes, *cut],
     )
+    return RulePage(text, is_cut)
 
 
 def render_part(found: Discovery) -> str:

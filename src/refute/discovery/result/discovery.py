@@ -33,6 +33,7 @@ from refute.writing import write_text
 if TYPE_CHECKING:
     import pandas as pd
 
+    from refute.discovery.result.as_html import RulePage
     from refute.language.rulebook import Dataset, RuleBook, Tolerance
     from refute.language.rulebook.commented import Remarked, RuleFile
 
@@ -193,7 +194,7 @@ class Discovery(ABC):
     def headline(self) -> list[str]:
         """What the rules are, for the head of their file, and why some are missing."""
         notes = self.notes if self.partial else ()
-        return [f"{plural(len(self), 'rule')} found by refute.", *(f"Note: {note}." for note in notes)]
+        return [f"{plural(len(self), 'rule')} found by refute.", *(f"Note: {note}" for note in notes)]
 
     def rule_file(self, *head: str, n: int | None = None, is_time_up: Callable[[], bool] = lambda: False) -> RuleFile:
         """The same with these lines at its head; from when time is up, no rule is added."""
@@ -213,12 +214,18 @@ class Discovery(ABC):
         """The n best rules (by default 500) as a self-contained HTML page, written to `path` if given: each with its
         evidence, and with its text for a rule file to copy. `name` is what the page calls the table, by default its
         path."""
-        from refute.discovery.result.as_html import MOST, render
-
-        text = render(self, MOST if n is None else n, self.name if name is None else name)
+        text = self.page(n, name=name).text
         if path is not None:
             write_text(local_path(path), text)
         return text
+
+    def page(
+        self, n: int | None = None, *, name: str | None = None, is_time_up: Callable[[], bool] = lambda: False
+    ) -> RulePage:
+        """The same, not yet written; from when time is up, no rule is added."""
+        from refute.discovery.result.as_html import MOST, render
+
+        return render(self, MOST if n is None else n, self.name if name is None else name, is_time_up)
 
     def _repr_html_(self) -> str:
         from refute.discovery.result.as_html import render_part

@@ -15,15 +15,18 @@ _ONE_LINE = re.compile("[ -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U
 _BARE = re.compile(r"(?![\d.])[\w(](?!.*(?:: |:$| #| $))")  # how such a line begins that needs no marks
 _MARKED = re.compile(r"[\w(].*(?:: |:$| #)|[`'\"]")  # and one that needs them
 _WORDS = frozenset(("true", "false", "yes", "no", "on", "off", "y", "n", "null"))  # and would not be texts then
+_TIME = re.compile(r"[-+]?\d[\d_]*(?::[0-5]?\d)+(?:\.[\d_]*)?")  # nor would these, to readers of YAML 1.1
 _WIDTH = 4096  # of a line; none of ours is broken
 _LONGEST, _LONGEST_KEY = _WIDTH - 200, 100
 
 
 class _Representer(SafeRepresenter):
-    """Ruamel's own, but for texts with line breaks of Unicode, which it writes so that they are read as others."""
+    """Ruamel's own, but for texts that it writes so that they are read as others: those with line breaks of Unicode,
+    and words such as `yes` and `1:30`, which readers of YAML 1.1 take for booleans and numbers."""
 
     def represent_str(self, data: str) -> ScalarNode:
-        style = '"' if _BREAKS.search(data) else None
+        others = data.lower() in _WORDS or _TIME.fullmatch(data)
+        style = '"' if _BREAKS.search(data) else "'" if others else None
         return self.represent_scalar("tag:yaml.org,2002:str", data, style=style)
 
 
