@@ -168,3 +168,21 @@ def test_columns_that_are_read_and_files_that_are_broken_are_refused(
 ) -> None:
     with pytest.raises(DataError, match=message):
         taken(tmp_path, [files], None)
+
+
+@pytest.mark.parametrize("where", [None, 0])
+@pytest.mark.parametrize("text", ["id,zip,city,ZIP\n1,z,a,q\n", "ID,id,zip,city\n9,1,z,a\n"])
+def test_a_name_that_differs_by_case_is_a_column_of_its_own_however_files_arrive(
+    tmp_path: Path, text: str, where: int | None
+) -> None:
+    named: Files = {"a.csv": text, "b.csv": text.replace("1,z,a", "2,z,b")}
+    assert len(taken(tmp_path / "together", [named], where)) == 2
+    assert len(taken(tmp_path / "apart", [{name: part} for name, part in named.items()], where)) == 2
+    tables: Files = {f"{number}.parquet": table(number, ZIP=["q"], Id=[[number]]) for number in (1, 2)}
+    assert len(taken(tmp_path / "tables", [tables], where)) == 2
+
+
+def test_a_file_that_spells_a_column_otherwise_is_refused_among_files_that_have_it(tmp_path: Path) -> None:
+    right, wrong = "id,zip,city\n1,z,a\n", "id,ZIP,city\n2,z,b\n"
+    with pytest.raises(SchemaError, match=r"b\.csv of batch 0 lacks the column 'zip'.* Did you mean 'ZIP'\?"):
+        taken(tmp_path, [{"a.csv": right, "b.csv": wrong}], None)
