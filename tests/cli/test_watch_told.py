@@ -97,16 +97,61 @@ with interruption([]) as found:
         os.kill(os.getpid(), sign)
     time.sleep(60)
 """
+    assert ran(script) == (
+        Exit.FAILED,
+        "False\nTrue\nTrue\n",
+        "refute: Interrupted. The next call takes the batch that was at work.\n",
+    )
+
+
+def ran(script: str, *arguments: str) -> tuple[int, str, str]:
+    """The exit code of a script and what it says."""
     done = subprocess.run(
-        [sys.executable, "-c", script],
+        [sys.executable, "-c", script, *arguments],
         capture_output=True,
         text=True,
         timeout=50,
         check=False,
         env={**os.environ, "PYTHONPATH": str(Path(rf.__file__).parents[1])},
     )
-    assert (done.returncode, done.stdout) == (Exit.FAILED, "False\nTrue\nTrue\n")
-    assert done.stderr == "refute: Interrupted. The next call takes the batch that was at work.\n"
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("sign", ["SIGINT", "SIGTERM"])
+def test_a_second_signal_while_the_first_ends_a_command_that_has_not_begun_does_not_kill_it(sign: str) -> None:
+    script = """
+import os, signal, sys, time
+from refute.cli.watch.interruption import interruption
+try:
+    with interruption(sys.argv[1:]):
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(60)
+        finally:
+            os.kill(os.getpid(), getattr(signal, sys.argv[1]))
+except KeyboardInterrupt:
+    sys.exit(3)
+"""
+    assert ran(script, sign) == (Exit.FAILED, "", "refute: Interrupted.\n" if sign == "SIGINT" else "")
+
+
+@pytest.mark.parametrize("sign", ["SIGINT", "SIGTERM"])
+def test_signals_do_not_change_the_exit_code_of_a_command_that_has_ended(sign: str) -> None:
+    script = """
+import os, signal, sys
+from refute.cli.watch.interruption import interruption
+
+class Late:
+    def __del__(self, kill=os.kill, me=os.getpid(), sign=getattr(signal, sys.argv[1])):
+        kill(me, sign)
+
+late = Late()  # goes when Python takes itself down, after all that is called at the end
+with interruption(sys.argv[1:]):
+    pass
+os.kill(os.getpid(), getattr(signal, sys.argv[1]))
+sys.exit(1)
+"""
+    assert ran(script, sign) == (Exit.ERROR, "", "")
 
 
 @pytest.mark.spark

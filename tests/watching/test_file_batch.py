@@ -162,3 +162,25 @@ def test_the_order_of_changes_may_be_a_column_that_rows_do_not_keep(tmp_path: Pa
     mixed: Files = {"f.csv": "op,seq,id\ndelete,1,3\n", "g.csv": "op,id,seq\ndelete,9,x\n"}
     with pytest.raises(SchemaError, match="Files of batch 3 have different types in 'seq', the order of changes"):
         taken(tmp_path, [mixed], "op", "seq", begins=3)
+
+
+def test_a_text_of_digits_stays_a_text_beside_a_column_without_a_value(tmp_path: Path) -> None:
+    batches: list[Files] = [
+        {"a.csv": "id,zip,city,x\n1,z1,A,\n"},
+        {"b.csv": "id,zip,city,x\n2,07,A,\n"},
+        {"c.csv": "id,zip,city,x\n3,7,,\n", "d.json": '{"id": 4, "zip": "7", "city": "C", "x": null}'},
+        {"e.csv": "id,zip,city,x\n5,7,D,1\n"},
+    ]
+    expected = {"zip_fixes_city": 2}, [(1, "z1", "A"), (2, "07", "A"), (3, "7", None), (4, "7", "C"), (5, "7", "D")]
+    assert taken(tmp_path, batches) == expected
+
+
+def test_what_a_column_without_a_value_holds_is_compared_as_in_a_check_of_all_rows(tmp_path: Path) -> None:
+    rules = tuple(RuleBook.of("not (s.zip < t.zip and s.city > t.city)"))
+    watcher = Watcher.open(tmp_path / "kept", WatchOptions(rules, ("id",)))
+    for number, text in enumerate(["id,zip,city\n1,,\n", "id,zip,city\n2,9,5\n3,10,6\n"]):
+        intake = Intake(number, False, None, None, read_by(rules, ("id",)), {})
+        files = written(tmp_path / "in", {f"{number}.csv": text})
+        watcher.take(number, None, FileBatch(files, str(tmp_path / "in"), intake, ("id",)).table(watcher.schema))
+    assert [*watcher._held.counts.values()] == [0]  # of texts, '10' < '9'
+    watcher.close()

@@ -168,3 +168,48 @@ def test_columns_that_are_read_and_files_that_are_broken_are_refused(
 ) -> None:
     with pytest.raises(DataError, match=message):
         taken(tmp_path, [files], None)
+
+
+@pytest.mark.parametrize("where", [None, 0])
+@pytest.mark.parametrize("text", ["id,zip,city,ZIP\n1,z,a,q\n", "ID,id,zip,city\n9,1,z,a\n"])
+def test_a_name_that_differs_by_case_is_a_column_of_its_own_however_files_arrive(
+    tmp_path: Path, text: str, where: int | None
+) -> None:
+    named: Files = {"a.csv": text, "b.csv": text.replace("1,z,a", "2,z,b")}
+    assert len(taken(tmp_path / "together", [named], where)) == 2
+    assert len(taken(tmp_path / "apart", [{name: part} for name, part in named.items()], where)) == 2
+    tables: Files = {f"{number}.parquet": table(number, ZIP=["q"], Id=[[number]]) for number in (1, 2)}
+    assert len(taken(tmp_path / "tables", [tables], where)) == 2
+
+
+def test_a_file_that_spells_a_column_otherwise_is_refused_among_files_that_have_it(tmp_path: Path) -> None:
+    right, wrong = "id,zip,city\n1,z,a\n", "id,ZIP,city\n2,z,b\n"
+    with pytest.raises(SchemaError, match=r"b\.csv of batch 0 lacks the column 'zip'.* Did you mean 'ZIP'\?"):
+        taken(tmp_path, [{"a.csv": right, "b.csv": wrong}], None)
+
+
+@pytest.mark.parametrize("where", [None, 0])
+@pytest.mark.parametrize("together", [False, True])
+def test_a_column_of_csv_without_a_value_gets_its_type_from_the_first_values(
+    tmp_path: Path, where: int | None, together: bool
+) -> None:
+    texts = ["id,zip,city,x\n1,,a,\n", "id,zip,city,x\n2,,b,\n", "id,zip,city,x\n3,7,c,2\n4,7,d,10\n"]
+    files: Files = {f"{number}.csv": text for number, text in enumerate(texts)}
+    batches: list[Files] = [files] if together else [{name: text} for name, text in files.items()]
+    last: Files = {"e.csv": "id,zip,city,x\n5,,,\n", "f.json": '{"id": 6, "zip": 9, "city": "e", "x": 3}'}
+    for number, named in enumerate([*batches, last]):
+        (tmp_path / str(number)).mkdir()
+        for name, text in named.items():
+            (tmp_path / str(number) / name).write_text(text)
+        watcher = opened(tmp_path, where)
+        intake = Intake(number, False, None, None, read_by(RULES, ("id",)), {})
+        place = tmp_path / str(number)
+        watcher.take(
+            number, None, FileBatch(local_files(str(place)), str(place), intake, ("id",)).table(watcher.schema)
+        )
+        found = watcher.live_engine().relation.arrow.sort_by("id").to_pydict()
+        counts = watcher._held.counts
+        watcher.close()
+    assert found["zip"] == [None, None, 7, 7, None, 9]
+    assert found["x"] == [None, None, 2, 10, None, 3]
+    assert counts == {"zip_fixes_city": 2}

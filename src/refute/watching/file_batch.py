@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.types as pt
 
 from refute.errors import SchemaError, ended
 from refute.faults import no_operations
@@ -19,6 +20,8 @@ from refute.relation.read.formats import FileFormat
 from refute.relation.read.like import retyped
 from refute.relation.read.schema import Schema
 from refute.watching.intake import Intake, completed, fitted, with_words
+
+_UNTYPED = (FileFormat.CSV, FileFormat.TSV, FileFormat.JSON)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +44,7 @@ class FileBatch:
         parts = read_parts(self.files, self.path, self.schema, self.csv, self._needed)
         if len(parts) == 1:
             (part,) = parts
-            return part.table if known is None else self._retyped(part, known)
+            return self._untyped(part, part.table) if known is None else self._retyped(part, known)
         known = self._first_schema(parts) if known is None else known
         tables, lost = [], set[str]()
         for part in parts:
@@ -65,9 +68,20 @@ class FileBatch:
             return part.table
         one, needed = self.intake, self._needed
         spare = [name for name in known.names if name not in needed]
-        return retyped(
+        table = retyped(
             part.table, part.files, self.path, known, one.op, order=one.order, needed=needed, spare=spare, csv=self.csv
         )
+        return self._untyped(part, table)
+
+    def _untyped(self, part: FilePart, table: pa.Table) -> pa.Table:
+        """The table, whose columns without any value have no type where files do not say one: later values do."""
+        if self.schema is not None or part.kind not in _UNTYPED:
+            return table
+        for place, field in enumerate(table.schema):
+            is_empty = pt.is_string(field.type) and table.column(place).null_count == len(table)
+            if is_empty and field.name not in (self.intake.op, self.intake.order):
+                table = table.set_column(place, field.name, pa.nulls(len(table)))
+        return table
 
     @property
     def _needed(self) -> set[str]:
@@ -103,7 +117,8 @@ class FileBatch:
         elif len(alike) > 1:
             with suppress(pa.ArrowException):
                 table = pa.concat_tables([part.table for part in alike], promote_options="permissive")
-        rows = table.drop_columns([name for name in (one.op,) if name in table.column_names])
+        rows = self._untyped(alike[0], table)
+        rows = rows.drop_columns([name for name in (one.op,) if name in table.column_names])
         return fitted(rows, None, one.read, {}, one.batch)[0].schema
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import sys
@@ -12,12 +13,15 @@ from types import FrameType
 
 from refute.cli.exits import Exit
 
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
 
 class Interruption:
     """What signals ask for. An exception that comes while Java is spoken to would leave half an answer behind."""
 
     def __init__(self) -> None:
         self._asked = threading.Event()
+        self._is_over = False
         self.is_noted = False
 
     @property
@@ -29,18 +33,25 @@ class Interruption:
         """From now on, signals are only noted."""
         self.is_noted = True
 
+    def leave(self) -> None:
+        """From now on, there is nothing to end but the process, which says itself what it was."""
+        self._is_over = self.is_noted = True
+
     def wait(self, seconds: float) -> bool:
         """Waits for some seconds, or until the command is asked to end; whether it is."""
         return self._asked.wait(seconds)
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
-        """Hears a signal; a second Ctrl-C does not wait for a batch that may never end."""
-        if self.is_noted and self.is_asked and number == signal.SIGINT:
-            os.write(2, b"refute: Interrupted. The next call takes the batch that was at work.\n")
+        """Hears a signal; a second Ctrl-C does not wait for a batch that may never end, nor for Java to leave."""
+        if not self.is_asked:
+            self._asked.set()
+            if not self.is_noted:
+                raise KeyboardInterrupt
+        elif number == signal.SIGINT:
+            if not self._is_over:
+                left = " The next call takes the batch that was at work." if self.is_noted else ""
+                os.write(2, f"refute: Interrupted.{left}\n".encode())
             os._exit(Exit.FAILED)  # as if killed, which loses nothing that was committed
-        self._asked.set()
-        if not self.is_noted:
-            raise KeyboardInterrupt
 
 
 @contextmanager
@@ -54,10 +65,21 @@ def interruption(given: Sequence[str]) -> Iterator[Interruption]:
     if threading.current_thread() is not threading.main_thread():  # where signals cannot be heard
         yield found
         return
-    before = {one: signal.signal(one, found) for one in (signal.SIGINT, signal.SIGTERM)}
+    is_sole = sys.argv[1:] == list(given)
+    if is_sole:
+        atexit.register(_ignore)  # called last, after what others register from here on
+    before = {one: signal.signal(one, found) for one in _SIGNALS}
     try:
         yield found
     finally:
-        if not (found.is_noted and sys.argv[1:] == list(given)):
+        if is_sole:
+            found.leave()
+        else:
             for one, handler in before.items():
                 signal.signal(one, handler)
+
+
+def _ignore() -> None:
+    """Hears no signal any more: where Python takes itself down, it would give each back its power to kill."""
+    for one in _SIGNALS:
+        signal.signal(one, signal.SIG_IGN)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 
 from refute.errors import DataError
 
 
-def check_spelling(names: Mapping[str, Iterable[str]], needed: Collection[str] | None = None) -> None:
+def check_spelling(
+    names: Mapping[str, Collection[str]], needed: Collection[str] | None = None, *, by_row: bool = True
+) -> None:
     """Raises DataError where files spell a column in two ways, given the names of the columns of each.
 
-    Where it is said which ones are needed, one of the two must be such a one.
+    Where it is said which ones are needed, one of the two must be such a one; and unless rows have columns of their
+    own, `by_row`, one of the files must lack it, as a file that has both has two columns.
 
     Spark takes `A` of one file and `a` of another for one column, and in JSON loses the values of the second; Arrow
     takes them for two.
@@ -19,7 +22,9 @@ def check_spelling(names: Mapping[str, Iterable[str]], needed: Collection[str] |
     for file, columns in names.items():
         for name in columns:
             first, spelt = seen.setdefault(name.lower(), (file, name))
-            if spelt != name and (needed is None or spelt in needed or name in needed):
+            asked = {spelt, name} if needed is None else {spelt, name}.intersection(needed)
+            lacking = by_row or needed is None or not asked.issubset(columns) or not asked.issubset(names[first])
+            if spelt != name and asked and lacking:
                 raise other_spelling(spelt, first, name, file)
 
 

@@ -54,9 +54,10 @@ def joined(
     tables: Sequence[pa.Table], files: Sequence[Path], path: str, needed: Collection[str] | None = None
 ) -> pa.Table:
     """The table whose parts are those of files of one format; raises an error where they do not fit together."""
-    if format_of(str(files[0])) is FileFormat.JSON or len(files) > 1:
+    by_row = format_of(str(files[0])) is FileFormat.JSON
+    if by_row or len(files) > 1:
         names = {str(file): table.column_names for file, table in zip(files, tables, strict=True)}
-        check_spelling(names, needed)
+        check_spelling(names, needed, by_row=by_row)
     odd = {} if needed is None else {one.name: ODD for table in tables for one in table.schema if one.type == ODD}
     tables = [_made_odd(table, odd.keys() - {*(needed or ())}) for table in tables] if odd else tables
     try:

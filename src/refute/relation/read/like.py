@@ -96,5 +96,6 @@ def _field(name: str, table: pa.Table, schema: pa.Schema, op: str | None) -> pa.
         return pa.field(name, pa.string())
     if name not in schema.names:
         return table.schema.field(name)
-    kind = schema.field(name).type
-    return pa.field(name, table.schema.field(name).type if pa.types.is_null(kind) else kind)
+    known, own = schema.field(name).type, table.schema.field(name).type
+    kind = own if pa.types.is_null(known) else known
+    return pa.field(name, pa.string() if pa.types.is_null(kind) else kind)  # which holds as many nulls as any type
