@@ -265,6 +265,7 @@ def test_an_empty_list_changes_nothing_once_columns_are_known() -> None:
         ([{"id": 1, "zip": "a", "city": "x"}, {"id": 2, "zip": "a"}], "Row 1 of the list lacks the column 'city'"),
         ([{"id": 7, "zip": "a", "city": 1}, {"id": 8, "zip": "a", "city": "x"}], "The values of 'city' cannot be read"),
         ("rows.csv", "Cannot read a table from a str"),
+        (7, "Cannot read a table from an int"),
     ],
 )
 def test_what_is_no_table_is_told(rows: Any, said: str) -> None:
@@ -344,7 +345,7 @@ def test_a_rule_is_known_by_name_text_or_constraint() -> None:
         assert monitor.count(rule) == len(list(monitor.violations(rule))) == 2
     with pytest.raises(OptionError, match=r"no rule 'zip_fixes_cit'. Did you mean 'zip_fixes_city'"):
         monitor.count("zip_fixes_cit")
-    with pytest.raises(OptionError, match=r"no rule 'city -> zip'. Its rules are 'zip_fixes_city'"):
+    with pytest.raises(OptionError, match=r"no rule 'city -> zip'. Its only rule is 'zip_fixes_city'"):
         monitor.count("city -> zip")
 
 

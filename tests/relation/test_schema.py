@@ -53,7 +53,7 @@ def test_a_schema_is_a_text_or_a_mapping() -> None:
         ("d decimal(4,5)", "1 to 38 digits"),
         ("a int, `b int", "Cannot read the schema from '`b int' on"),
         ({"a": int}, "not 'a' to <class 'int'>"),
-        (7, "a text, a mapping or a StructType, not a int"),
+        (7, "a text, a mapping or a StructType, not an int"),
     ],
 )
 def test_a_schema_that_cannot_be_understood_is_one_sentence(given: Any, told: str) -> None:

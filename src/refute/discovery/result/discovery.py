@@ -193,7 +193,7 @@ class Discovery(ABC):
     def headline(self) -> list[str]:
         """What the rules are, for the head of their file, and why some are missing."""
         notes = self.notes if self.partial else ()
-        return [f"{plural(len(self), 'rule')} found by refute.", *(f"Note: {note}." for note in notes)]
+        return [f"{plural(len(self), 'rule')} found by refute.", *(f"Note: {note}" for note in notes)]
 
     def rule_file(self, *head: str, n: int | None = None, is_time_up: Callable[[], bool] = lambda: False) -> RuleFile:
         """The same with these lines at its head; from when time is up, no rule is added."""

@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from refute.display.plurals import with_article
 from refute.errors import DataError, OptionError, did_you_mean
 from refute.relation.read.csv.header import listed
 from refute.relation.read.csv.types import DAY, FEW, TIME, CsvType
@@ -220,7 +221,7 @@ def _fields(given: Any) -> Sequence[tuple[str, str]]:
         pairs = [(field.name, field.dataType.simpleString()) for field in given.fields]
     else:
         raise OptionError(
-            f"A schema must be a text, a mapping or a StructType, not a {type(given).__name__}. {_LIKE}",
+            f"A schema must be a text, a mapping or a StructType, not {with_article(type(given).__name__)}. {_LIKE}",
             option="schema",
             type=type(given).__name__,
         )

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from refute.display.plurals import with_article
 from refute.errors import DataError
 from refute.relation.shown import shown
 from refute.relation.sources.frames import PandasSource, PolarsSource
@@ -76,4 +77,4 @@ def source_of(table: object) -> Source:
         return PolarsSource(table)
     module, name = type(table).__module__, type(table).__qualname__
     kind = name if module == "builtins" else f"{module}.{name}"
-    raise DataError(f"Cannot read a table from a {kind}. Give a pyarrow, pandas or polars table.", type=kind)
+    raise DataError(f"Cannot read a table from {with_article(kind)}. Give a pyarrow, pandas or polars table.", type=kind)

@@ -64,7 +64,7 @@ class CsvOptions:
             raise wrong_value("csv", f"a mapping with {', '.join(names)}", given)
         for name in given:
             if name not in names:
-                hint = did_you_mean(str(name), names) or f" They are {', '.join(names)}."
+                hint = did_you_mean(str(name), names) or f" Its options are {', '.join(names)}."
                 raise OptionError(f"csv= has no option {name!r}.{hint}", option="csv", value=str(name))
         return cls(**given)
 
