@@ -77,4 +77,6 @@ def source_of(table: object) -> Source:
         return PolarsSource(table)
     module, name = type(table).__module__, type(table).__qualname__
     kind = name if module == "builtins" else f"{module}.{name}"
-    raise DataError(f"Cannot read a table from {with_article(kind)}. Give a pyarrow, pandas or polars table.", type=kind)
+    raise DataError(
+        f"Cannot read a table from {with_article(kind)}. Give a pyarrow, pandas or polars table.", type=kind
+    )
