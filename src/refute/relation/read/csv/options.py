@@ -82,13 +82,16 @@ class CsvOptions:
         """What separates cells in files whose names ask for the `usual`; raises OptionError where that is the quote."""
         used = self.delimiter or usual
         if used == self.quote:
-            raise wrong_value("quote", "another sign than the one that separates cells", self.quote)
+            raise wrong_value("quote", "a character that is not the delimiter", self.quote)
         return used
 
 
 def not_csv(kind: str, path: str) -> OptionError:
     """The error for options about CSV and files of another format."""
-    return OptionError(f"{path!r} is {kind}, and csv= says how CSV files are written. Leave it out.", option="csv")
+    return OptionError(
+        f"{path!r} is {kind}, and csv= says how CSV files are written. Leave it out (--delimiter and the like).",
+        option="csv",
+    )
 
 
 @lru_cache(maxsize=64)
