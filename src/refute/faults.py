@@ -60,7 +60,8 @@ def unknown_operator(name: str, known: Iterable[str]) -> RuleError:
 def unknown_rule(name: str, known: Sequence[str], owner: str) -> OptionError:
     """The error for the name of a rule that a report or a monitor does not have."""
     names = tuple(known)
-    hint = did_you_mean(name, names) or f" Its rules are {listed(names)}."
+    own = f"Its rules are {listed(names)}." if len(names) > 1 else f"Its only rule is {listed(names)}."
+    hint = did_you_mean(name, names) or f" {own}"
     return OptionError(f"The {owner} has no rule {name!r}.{hint}", rule=name, known=names)
 
 
@@ -393,4 +394,6 @@ def _in_a_row(words: Iterable[str], before_last: str) -> str:
 
 
 def _columns(names: Sequence[str]) -> str:
+    if len(names) == 1:
+        return f"only the column {listed(names)}"
     return f"the columns {listed(names)}" if names else "no columns"

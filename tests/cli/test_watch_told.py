@@ -275,3 +275,14 @@ def test_a_signal_that_java_gets_too_ends_the_command_as_any_other(tmp_path: Pat
     assert running.returncode == Exit.ERROR
     assert "refute: " not in err  # whatever Java says of its own end
     assert [one["batch"] for one in told] == [one.batch for one in rf.Watch(state).batches]
+
+
+@pytest.mark.parametrize("rule", ["row(op='a' and)", "row(key='a' and)", "not (s.id = t.id and (order='b')"])
+def test_a_rule_that_is_refused_is_quoted_as_it_was_written(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], rule: str
+) -> None:
+    (tmp_path / "in").mkdir()
+    assert run(["watch", str(tmp_path / "in"), rule, "--state", str(tmp_path / "kept"), "--once"]) == Exit.FAILED
+    said = capfd.readouterr().err
+    assert said.startswith("refute: Line 1, column ")
+    assert f"\n  {rule}\n" in said

@@ -71,4 +71,5 @@ def test_a_file_of_a_search_that_was_stopped_says_so() -> None:
     text = found.to_yaml()
     assert found.partial
     assert all(f"# Note: {note}\n" in text for note in found.notes)
+    assert "..\n" not in text  # notes are sentences, and end once
     assert re.match(r"# [\d,]+ rules? found by refute\.\n# Note: ", text)

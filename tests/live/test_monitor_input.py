@@ -344,7 +344,7 @@ def test_a_rule_is_known_by_name_text_or_constraint() -> None:
         assert monitor.count(rule) == len(list(monitor.violations(rule))) == 2
     with pytest.raises(OptionError, match=r"no rule 'zip_fixes_cit'. Did you mean 'zip_fixes_city'"):
         monitor.count("zip_fixes_cit")
-    with pytest.raises(OptionError, match=r"no rule 'city -> zip'. Its rules are 'zip_fixes_city'"):
+    with pytest.raises(OptionError, match=r"no rule 'city -> zip'. Its only rule is 'zip_fixes_city'"):
         monitor.count("city -> zip")
 
 

@@ -143,11 +143,11 @@ ODD = pa.table(
         (rule("seen", "day"), ["'seen' (timestamp[us, tz=UTC])", "'day' (date32[day])", "time zone"]),
         (rule("tags", "tags"), ["'tags' (list)", "cannot be compared", "s.tags = t.tags"]),
         (rule("flag", "salary"), ["'flag' (bool)", "'salary' (int64)"]),
-        (rule("salary", Constant("x")), ["'salary' (int64)", "the string 'x'", "Write it like 1.5"]),
+        (rule("salary", Constant("x")), ["'salary' (int64)", "the string 'x'", "Write it like 5."]),
         (rule("at", Constant("10:00")), ["'at' (time32[s])", "no literal for a time of day", "number of seconds"]),
         (rule("at", Constant(3)), ["'at' (time32[s])", "no literal for a time of day"]),
         (rule("took", Constant(Decimal("1.5"))), ["the decimal 1.5", "no literal for a duration"]),
-        (rule("salary", Constant(dt.date(2020, 1, 2))), ["the date 2020-01-02", "Write it like 1.5"]),
+        (rule("salary", Constant(dt.date(2020, 1, 2))), ["the date 2020-01-02", "Write it like 5."]),
     ],
 )
 def test_a_rule_that_does_not_fit_names_column_type_rule_and_remedy(

@@ -136,7 +136,7 @@ def test_a_schema_reads_json_by_the_text_of_its_values(tmp_path: Path) -> None:
     }.items():
         with pytest.raises(DataError, match=told):
             read_local(file, Schema.of(wrong))
-    with pytest.raises(OptionError, match="is not CSV: header=False applies to CSV files only"):
+    with pytest.raises(OptionError, match=r"is not CSV: header=False \(--no-header\) applies to CSV files only"):
         read_local(file, Schema.of("a int", header=False))
     file.write_text('{"a": 1}\n{"a":\n')
     with pytest.raises(DataError, match="Line 2 is not"):

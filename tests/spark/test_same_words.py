@@ -135,6 +135,11 @@ def refused(ask: Callable[[], object]) -> tuple[type, str, dict[str, object]]:
     return type(error.value), str(error.value), error.value.facts
 
 
+def test_both_engines_leave_a_column_out_in_the_same_words(spark: SparkSession) -> None:
+    here, there = (rf.discover(LISTS, engine=engine).notes for engine in ("local", "spark"))
+    assert here == there == ("Column 'l' (list) was left out: its values cannot be compared.",)
+
+
 @pytest.mark.parametrize("name", TABLES)
 def test_both_engines_refuse_a_table_or_a_rule_in_the_same_words(name: str, spark: SparkSession) -> None:
     here = refused(lambda: TABLES[name]("local"))

@@ -379,3 +379,8 @@ def test_rules_come_back_where_the_last_known_point_is_gone() -> None:
     assert not tracker.rules
     tracker.update(rows((1, 1.5, 6.0)))
     assert sorted(rule.text for rule in tracker.rules) == ["not (s.a = t.a)", "not (s.b = t.b)"]
+
+
+def test_an_option_that_there_is_not_is_refused_by_name() -> None:
+    with pytest.raises(OptionError, match=r"^There is no option 'colums'\. Did you mean 'columns'\?$"):
+        rf.Tracker(CITIES, colums=["zip"])

@@ -49,13 +49,21 @@ def options_for(
         value = getattr(held.options, name)
         if name not in _FOR_NOW and getattr(asked, name) != value:
             raise OptionError(
-                f"The tracker in this folder was started with {name}={getattr(value, 'value', value)!r}. "
-                f"Leave {name}= out.",
+                f"The tracker in this folder was started {_as_given(name, value)}. Leave {name}= out.",
                 option=name,
                 value=given[name],
                 expected=value,
             )
     return replace(held.options, **{name: getattr(asked, name) for name in _FOR_NOW})
+
+
+def _as_given(name: str, value: Any) -> str:
+    """An option as it was given at the start: `with error=0.1`, `without columns=`."""
+    if value is None or value is False:
+        return f"without {name}="
+    if isinstance(value, tuple):
+        return f"with {name}={[getattr(one, 'value', one) for one in value]!r}"
+    return f"with {name}={getattr(value, 'value', value)!r}"
 
 
 def continued(found: Discovery, options: dict[str, Any]) -> tuple[Any, PredicateSpace, Options]:

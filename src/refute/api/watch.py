@@ -17,7 +17,7 @@ from refute.api.monitor import place_of, refuse_other_tables
 from refute.api.monitor_options import MOST_PAIRS, bound_of
 from refute.api.tables import as_key, check_driver_bytes, is_spark
 from refute.display.markup import Follows, table_part
-from refute.display.plurals import plural
+from refute.display.plurals import plural, with_article
 from refute.errors import OptionError
 from refute.faults import needing, no_key_for_feed, unknown_choice, wrong_value
 from refute.language.addresses import local_path
@@ -290,7 +290,7 @@ def watch(
     check_driver_bytes(driver_bytes)
     if not is_spark(stream):
         raise OptionError(
-            f"A stream is a DataFrame of spark.readStream, not a {type(stream).__name__}.",
+            f"A stream is a DataFrame of spark.readStream, not {with_article(type(stream).__name__)}.",
             option="stream",
             type=type(stream).__name__,
         )

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import Enum
 from typing import Any, TypeVar
 
 import numpy as np
 
-from refute.errors import OptionError
+from refute.errors import OptionError, did_you_mean
 from refute.faults import unknown_choice, wrong_value
 from refute.language.nulls import Nulls
 from refute.language.operators import Operator
@@ -165,7 +165,11 @@ def chosen(kind: type[Member], value: object, name: str) -> Member:
 
 
 def options_of(**given: Any) -> Options:
-    """The options, where enumerations may be named by their values; raises OptionError for unknown values."""
+    """The options, where enumerations may be named by their values; raises OptionError for unknown names and values."""
+    known = [one.name for one in fields(Options)]
+    for name in given:
+        if name not in known:
+            raise OptionError(f"There is no option {name!r}.{did_you_mean(name, known)}", option=name, known=known)
     for name, kind in (("measure", Measure), ("method", SearchMethod), ("nulls", Nulls)):
         if name in given:
             given[name] = chosen(kind, given[name], name)

@@ -39,9 +39,9 @@ def locked(folder: Path, noun: str) -> Lock:
 
 def cannot_keep(folder: Path, noun: str, error: OSError) -> EngineError:
     """The error for a folder in which nothing can be written."""
-    return EngineError(
-        f"Cannot keep a {noun} in {folder}: {ended(error.strerror or str(error))}", path=str(folder), reason=str(error)
-    )
+    is_file = isinstance(error, FileExistsError)
+    reason = "It is a file, not a folder." if is_file else ended(error.strerror or str(error))
+    return EngineError(f"Cannot keep a {noun} in {folder}: {reason}", path=str(folder), reason=str(error))
 
 
 @contextmanager

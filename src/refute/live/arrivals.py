@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
+from refute.display.plurals import with_article
 from refute.errors import DataError, SchemaError, did_you_mean, ended
 from refute.faults import null_key, unlike_key
 from refute.kernels.runs.rows import Lines
@@ -268,7 +269,7 @@ def _forms(names: Sequence[str]) -> str:
 
 def _shown(value: object) -> str:
     shown = repr(value)
-    return shown if len(shown) <= MOST_LETTERS else f"a {type(value).__name__}"
+    return shown if len(shown) <= MOST_LETTERS else with_article(type(value).__name__)
 
 
 def _module(value: object) -> str:

@@ -132,6 +132,7 @@ _CONSTANT_FAMILIES = {
 }
 
 _LITERALS = {
+    Family.INTEGER: "5",
     Family.STRING: "'text'",
     Family.BOOLEAN: "true or false",
     Family.DATE: "date '2020-01-31'",

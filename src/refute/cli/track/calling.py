@@ -12,6 +12,7 @@ import refute
 from refute.cli.exits import Exit
 from refute.cli.options import SharedOptions, shared
 from refute.cli.output.apart import require_apart
+from refute.cli.output.flags import speaking_of_options
 from refute.cli.output.places import Place, as_file, require_all
 from refute.cli.output.progress import following, waiting
 from refute.cli.source import Opened, file_options
@@ -61,6 +62,7 @@ _MANIFEST = "manifest.json"
 )
 @file_options
 @shared
+@speaking_of_options
 def command(
     options: SharedOptions,
     /,

@@ -16,11 +16,11 @@ import click
 import refute
 from refute.cli.exits import Exit
 from refute.cli.options import SharedOptions, shared
+from refute.cli.output.flags import speaking_of_options
 from refute.cli.output.hiding import hiding_options
 from refute.cli.output.progress import waiting
 from refute.cli.source import SMALL, file_options, size_of, start_spark
 from refute.cli.terminal import hand_over, say
-from refute.cli.watch.flags import speaking_of_options
 from refute.cli.watch.interruption import Interruption, interruption
 from refute.cli.watch.serving import PageServer, address_of
 from refute.errors import EngineError, OptionError, RefuteError

@@ -79,7 +79,7 @@ def _columns(table: SearchedTable, options: Options) -> tuple[list[str], tuple[s
             continue
         kind = table.type_of(name)
         if kind.family is Family.UNSUPPORTED:
-            notes.append(f"Column {name!r} was left out: values of type {kind.arrow_type} cannot be compared.")
+            notes.append(f"Column {kind} was left out: its values cannot be compared.")
         else:
             names.append(name)
     return names, tuple(notes)

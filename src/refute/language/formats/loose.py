@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from decimal import Decimal
 
+from refute.display.plurals import with_article
 from refute.errors import RuleError
 from refute.language.constraint import DenialConstraint
 from refute.language.formats.format import UnwritableError
@@ -113,7 +114,9 @@ def spell(value: Value) -> str:
     if Constant(guess(text)) != Constant(value):
         kind = type(value).__name__
         raise UnwritableError(
-            f"Without quotes, the constant {value!r} would not be read back as a {kind}.", value=value, type=kind
+            f"Without quotes, the constant {value!r} would not be read back as {with_article(kind)}.",
+            value=value,
+            type=kind,
         )
     return text
 

@@ -199,7 +199,7 @@ def schema_like(wanted: pa.Schema) -> Schema | None:
 def types_of_their_own(format_name: str, path: str) -> OptionError:
     """The error for a schema beside files that have one."""
     return OptionError(
-        f"{path!r} is {format_name}, which has its own schema. Leave out schema= and header=.",
+        f"{path!r} is {format_name}, which has its own schema. Leave out schema= and header= (--schema, --no-header).",
         path=path,
         type=format_name,
     )
@@ -207,7 +207,9 @@ def types_of_their_own(format_name: str, path: str) -> OptionError:
 
 def without_header(path: str) -> OptionError:
     """The error for the option of a format that has no header."""
-    return OptionError(f"{path!r} is not CSV: header=False applies to CSV files only.", path=path, option="header")
+    return OptionError(
+        f"{path!r} is not CSV: header=False (--no-header) applies to CSV files only.", path=path, option="header"
+    )
 
 
 def _fields(given: Any) -> Sequence[tuple[str, str]]:

@@ -116,7 +116,7 @@ class Ledger:
         except DataError as error:
             raise type(error)(
                 f"{error} The table of violations cannot be continued. Remove {self._folder} to have open violations "
-                "listed again from the rows; resolved ones are then gone",
+                "listed again from the rows; resolved ones are then gone.",
                 **error.facts,
             ) from error
         self.state = folder.name

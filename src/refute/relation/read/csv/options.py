@@ -66,7 +66,7 @@ class CsvOptions:
             raise wrong_value("csv", f"a mapping with {', '.join(names)}", given)
         for name in given:
             if name not in names:
-                hint = did_you_mean(str(name), names) or f" They are {', '.join(names)}."
+                hint = did_you_mean(str(name), names) or f" Its options are {', '.join(names)}."
                 raise OptionError(f"csv= has no option {name!r}.{hint}", option="csv", value=str(name))
         return cls(**given)
 
@@ -84,13 +84,16 @@ class CsvOptions:
         """What separates cells in files whose names ask for the `usual`; raises OptionError where that is the quote."""
         used = self.delimiter or usual
         if used == self.quote:
-            raise wrong_value("quote", "another sign than the one that separates cells", self.quote)
+            raise wrong_value("quote", "a character that is not the delimiter", self.quote)
         return used
 
 
 def not_csv(kind: str, path: str) -> OptionError:
     """The error for options about CSV and files of another format."""
-    return OptionError(f"{path!r} is {kind}, and csv= says how CSV files are written. Leave it out.", option="csv")
+    return OptionError(
+        f"{path!r} is {kind}, and csv= says how CSV files are written. Leave it out (--delimiter and the like).",
+        option="csv",
+    )
 
 
 def _is_by_bytes(encoding: str) -> bool:

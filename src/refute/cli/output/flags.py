@@ -1,4 +1,4 @@
-"""Errors of `refute.watch` in the words of the command: an argument of Python is an option there."""
+"""Errors of Python in the words of a command: an argument is an option there."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ import re
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
-from refute.errors import RefuteError
+from refute.errors import RefuteError, RuleError
 
 P = ParamSpec("P")
 T = TypeVar("T")
-_ARGUMENT = re.compile(r"(?<=[ (])(key|op|order)=(?:'([^']*)')?(?=[ .;,)]|$)")
+_NAMES = "key|op|order|nulls|columns|kinds|error|max_predicates|cross_columns|one_row|constants|almost"
+_VALUE = r"'[^']*'|\[[^]]*\]|True|\d+(?:\.\d+)?"
+_PYTHON = re.compile(r"[]'[]")  # what stands around names there, and not in an option
+_ARGUMENT = re.compile(rf"(?<=[ (])({_NAMES})=({_VALUE})?(?=[ .;,)]|$)")
 
 
 def speaking_of_options(command: Callable[P, T]) -> Callable[P, T]:
@@ -21,6 +24,8 @@ def speaking_of_options(command: Callable[P, T]) -> Callable[P, T]:
     def run(*args: P.args, **given: P.kwargs) -> T:
         try:
             return command(*args, **given)
+        except RuleError:  # it quotes rules, in which `(op='a'` is a comparison
+            raise
         except RefuteError as error:
             said = _ARGUMENT.sub(_option, str(error))
             if said == str(error):
@@ -31,4 +36,7 @@ def speaking_of_options(command: Callable[P, T]) -> Callable[P, T]:
 
 
 def _option(found: re.Match[str]) -> str:
-    return f"--{found[1]}" if found[2] is None else f"--{found[1]} {found[2]}"
+    flag = f"--{found[1].replace('_', '-')}"
+    if found[2] in (None, "True"):
+        return flag
+    return f"{flag} {re.sub(_PYTHON, '', found[2]).replace(', ', ',')}"
