@@ -71,7 +71,7 @@ def test_rows_of_string_views_can_be_taken() -> None:
 
 
 def test_what_is_no_table_is_named_in_the_error() -> None:
-    with pytest.raises(DataError, match=r"from a dict."):
+    with pytest.raises(DataError, match=r"of type dict\."):
         Relation.of({"a": [1]})
 
 
