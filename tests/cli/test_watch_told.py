@@ -139,17 +139,22 @@ except KeyboardInterrupt:
 def test_signals_do_not_change_the_exit_code_of_a_command_that_has_ended(sign: str) -> None:
     script = """
 import os, signal, sys
+from refute.cli import app
 from refute.cli.watch.interruption import interruption
 
 class Late:
     def __del__(self, kill=os.kill, me=os.getpid(), sign=getattr(signal, sys.argv[1])):
         kill(me, sign)
 
+def watched():
+    with interruption(sys.argv[1:]):
+        pass
+    os.kill(os.getpid(), getattr(signal, sys.argv[1]))
+    return 1
+
 late = Late()  # goes when Python takes itself down, after all that is called at the end
-with interruption(sys.argv[1:]):
-    pass
-os.kill(os.getpid(), getattr(signal, sys.argv[1]))
-sys.exit(1)
+app.run = watched
+app.main()
 """
     assert ran(script, sign) == (Exit.ERROR, "", "")
 

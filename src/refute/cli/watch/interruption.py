@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import os
 import signal
 import sys
@@ -66,8 +65,6 @@ def interruption(given: Sequence[str]) -> Iterator[Interruption]:
         yield found
         return
     is_sole = sys.argv[1:] == list(given)
-    if is_sole:
-        atexit.register(_ignore)  # called last, after what others register from here on
     before = {one: signal.signal(one, found) for one in _SIGNALS}
     try:
         yield found
@@ -77,9 +74,3 @@ def interruption(given: Sequence[str]) -> Iterator[Interruption]:
         else:
             for one, handler in before.items():
                 signal.signal(one, handler)
-
-
-def _ignore() -> None:
-    """Hears no signal any more: where Python takes itself down, it would give each back its power to kill."""
-    for one in _SIGNALS:
-        signal.signal(one, signal.SIG_IGN)
