@@ -207,6 +207,23 @@ def test_the_module_and_the_script_are_the_same_command(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
+def test_ctrl_c_while_the_command_is_loaded_is_one_line() -> None:
+    script = """
+import os, signal, sys
+from refute.__main__ import main
+
+class Sender:
+    def find_spec(self, name, *_):
+        if name == "click":
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Sender())
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (3, "", "refute: Interrupted.\n")
+
+
 @pytest.mark.parametrize(("close", "code"), [(True, 0), (False, 3)], ids=["closed", "left by its reader"])
 def test_an_output_that_nobody_reads_is_no_failed_rule(tmp_path: Path, close: bool, code: int) -> None:
     (tmp_path / "rows.csv").write_text("a\n1\n", encoding="utf-8")
