@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import _thread
+import os
+import signal
 import threading
 import time
 from collections.abc import Iterator
 
 import pytest
 
-from refute.runtime.threads import carried, together, watched
+from refute.runtime.threads import carried, is_left_at_work, together, undisturbed, watched
 
 
 class Looking:
@@ -120,3 +122,32 @@ def test_ctrl_c_is_heard_while_others_work_and_what_was_done_is_kept() -> None:
     states = watched(2, iter(range(10**9)), int, take, watch)
     assert watch.interrupted.is_set()
     assert 0 < sum(states) < 10**6
+
+
+def test_a_second_ctrl_c_leaves_the_call_at_work() -> None:
+    heard, may_end = threading.Event(), threading.Event()
+
+    def call() -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        assert heard.wait(30)
+        os.kill(os.getpid(), signal.SIGINT)
+        assert may_end.wait(30)
+
+    assert not is_left_at_work()
+    with pytest.raises(KeyboardInterrupt):
+        undisturbed(call, heard.set)
+    assert is_left_at_work()
+    may_end.set()
+    while is_left_at_work():
+        time.sleep(0.01)
+
+
+def test_one_ctrl_c_does_not_disturb_the_call() -> None:
+    heard = threading.Event()
+
+    def call() -> str:
+        os.kill(os.getpid(), signal.SIGINT)
+        assert heard.wait(30)
+        return "done"
+
+    assert undisturbed(call, heard.set) == "done"

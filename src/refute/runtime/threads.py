@@ -15,6 +15,7 @@ Task = TypeVar("Task")
 _lock = threading.Lock()
 _MOST_THREADS = 256
 _BEAT = 0.05  # seconds between two looks of a thread that watches others
+_UNDISTURBED = "refute-undisturbed"
 _pool: ThreadPoolExecutor | None = None
 
 
@@ -99,7 +100,7 @@ def undisturbed(call: Callable[[], T], interrupt: Callable[[], None]) -> T:
                 answer.set_exception(error)
 
     def begin() -> None:
-        threading.Thread(target=work, name="refute-undisturbed", daemon=True).start()
+        threading.Thread(target=work, name=_UNDISTURBED, daemon=True).start()
 
     try:
         begin()
@@ -109,6 +110,11 @@ def undisturbed(call: Callable[[], T], interrupt: Callable[[], None]) -> T:
         if not once.locked():  # it came before the thread began
             begin()
         return answer.result()
+
+
+def is_left_at_work() -> bool:
+    """Whether a call still runs for which nobody waits: Python must not be taken down beneath it."""
+    return any(thread.name == _UNDISTURBED for thread in threading.enumerate())
 
 
 def available_cores() -> int:
