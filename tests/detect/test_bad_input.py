@@ -179,7 +179,7 @@ def test_names_of_pandas_columns_need_not_be_texts() -> None:
 
 @pytest.mark.parametrize("table", [None, [1, 2], {"a": [1]}, 7])
 def test_what_is_no_table_is_an_error(table: Any) -> None:
-    with pytest.raises(DataError, match="Cannot read a table"):
+    with pytest.raises(DataError, match="A table cannot be of type"):
         rf.verify(table, RULE)
 
 
