@@ -60,6 +60,12 @@ def test_a_python_that_executors_cannot_run_is_named_with_its_path() -> None:
     assert "PYSPARK_PYTHON" in said
 
 
+def test_a_worker_that_never_answers_is_said_to_be_one() -> None:
+    said = told("Caused by: java.io.IOException: Timed out while waiting for the Python worker to connect back")
+    assert said.startswith("A Python worker that Spark started did not answer in time.")
+    assert "PYSPARK_PYTHON counts where the server starts" in said
+
+
 def test_an_error_of_a_python_worker_is_its_last_line() -> None:
     assert told(TRACE.replace("LAST", "ZeroDivisionError: division by zero")) == (
         "Spark failed on 't': division by zero."

@@ -266,6 +266,14 @@ def _no_program(found: re.Match[str], text: str, what: str | None) -> RefuteErro
     )
 
 
+def _no_answer(found: re.Match[str], text: str, what: str | None) -> RefuteError:
+    return EngineError(
+        "A Python worker that Spark started did not answer in time. It may lack what it needs, or its machine was too "
+        f"busy to start it. With Spark Connect, PYSPARK_PYTHON counts where the server starts. {remedy()}",
+        reason=found.group(0),
+    )
+
+
 def _in_worker(found: re.Match[str], text: str, what: str | None) -> RefuteError:
     facts: dict[str, object] = {}
     note = re.compile(rf"^{FACTS_NOTE}(.*)$", re.MULTILINE).search(text, found.end())
@@ -284,6 +292,7 @@ _KNOWN: tuple[tuple[str, Callable[[re.Match[str], str, str | None], RefuteError]
     (r"PYTHON_VERSION_MISMATCH[^\n]*?version: (\S+) than that in driver: ([\d.]*\d)", _python_version),
     (r'Cannot run program "([^"]*python[^"]*)"[^:\n]*: ([^\n]*)', _no_program),
     (r"(?:ModuleNotFoundError|ImportError): [^\n]*|\[PACKAGE_NOT_INSTALLED\][^\n]*", _import),
+    (r"Timed out while waiting for the Python worker to connect back", _no_answer),
     (r"OutOfMemoryError|exit code:? 137|Container killed by YARN for exceeding|OOMKilled", _memory),
     (
         r"Unescaped quote character '.' inside quoted value|Unexpected character '.' following quoted value",
