@@ -35,7 +35,7 @@ from refute.relation import Relation
 from thorough import examples
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
-needs_data = pytest.mark.skipif(not SHARED.exists(), reason="the papers' Tables are not here")
+needs_data = pytest.mark.skipif(not SHARED.exists(), reason="the papers' tables are not here")
 
 
 def read(name: str) -> pa.Table:
