@@ -378,7 +378,7 @@ def rules_of(found: CompleteDiscovery) -> set[str]:
     return {rule.text for rule in found.rules}
 
 
-@pytest.mark.skipif(not DATA.exists(), reason="the papers' Tables are not here")
+@pytest.mark.skipif(not DATA.exists(), reason="the papers' tables are not here")
 def test_the_airport_rules_are_those_in_process(spark: SparkSession) -> None:
     from benchmarks.cases.discover import papers_table
 
