@@ -190,15 +190,12 @@ def main() -> NoReturn:
         if not isinstance(error, BrokenPipeError):
             code = _failed(f"The output cannot be written: {error.strerror}.")
     _settle(code)
-    if code == Exit.FAILED and _is_left_at_work():
-        os._exit(code)  # with nothing left to close that the next run would miss
+    if code == Exit.FAILED:
+        from refute.runtime.threads import is_left_at_work
+
+        if is_left_at_work():
+            os._exit(code)  # with nothing left to close that the next run would miss
     sys.exit(code)
-
-
-def _is_left_at_work() -> bool:
-    from refute.runtime.threads import is_left_at_work
-
-    return is_left_at_work()
 
 
 def _settle(code: int) -> None:

@@ -55,9 +55,9 @@ class Interruption:
 
 @contextmanager
 def interruption(given: Sequence[str]) -> Iterator[Interruption]:
-    """Hears Ctrl-C, and SIGTERM, by which services and containers are stopped, alike, for a command that was given so.
+    """Hears Ctrl-C and SIGTERM, by which services are stopped, for a command with the `given` arguments.
 
-    If it is all that this process does, nothing else hears them after it, so a signal while the process ends does not
+    If the command is all that this process does, the handler stays, so that a signal while the process ends does not
     change its exit code.
     """
     found = Interruption()
